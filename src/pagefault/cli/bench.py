@@ -28,7 +28,7 @@ def bench() -> None:
     help="Folder on the disk to measure. Default: a temporary folder.",
 )
 @json_option
-def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
+def kernel(app: App, pages: int, at: Path | None) -> None:
     """Measure the store and a session at a number of pages: fsynced, indexed, on a real disk.
 
     JSON: one object of figures; names end in their unit.
@@ -37,7 +37,7 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
 
     with app.term.progress() as progress:
         figures: dict[str, Any] = app.run(bench_kernel(pages=pages, root=at, tell=progress))
-    if as_json:
+    if app.as_json:
         app.term.data(figures)
         return
     app.term.line(app.term.style(f"kernel, {plural(pages, 'page')}", "bold"))
@@ -65,15 +65,7 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     "--window", 60_000, "Token limit of the proxy's requests.", least=1_000, metavar="TOKENS"
 )
 @json_option
-def serving(
-    app: App,
-    sessions: int,
-    requests: int,
-    rate: float,
-    body_kb: int,
-    window: int,
-    as_json: bool,
-) -> None:
+def serving(app: App, sessions: int, requests: int, rate: float, body_kb: int, window: int) -> None:
     """Measure what the proxy adds to a request, against a plain pass-through, interleaved.
 
     JSON: one object of figures; names end in their unit. Exit code 1 if a request failed.
@@ -91,7 +83,7 @@ def serving(
                 tell=progress,
             )
         )
-    if as_json:
+    if app.as_json:
         app.term.data(figures)
     else:
         app.term.line(app.term.style(f"serve, {plural(sessions, 'session')}", "bold"))
@@ -154,7 +146,6 @@ def northstar(
     harder: bool,
     templates: Path | None,
     embedder: str | None,
-    as_json: bool,
 ) -> None:
     """Measure whether requests show decisions made two hundred turns earlier, and what is answered.
 
@@ -191,7 +182,7 @@ def northstar(
             told = app.run(bench_northstar(phrasings=names, **asked))
     if spec is not None and embeds is not None:
         spec.close(embeds)
-    if as_json:
+    if app.as_json:
         app.term.data(told)
     else:
         app.term.line(app.term.style(f"north star, {plural(seeds, 'seed')}", "bold"))
@@ -223,7 +214,7 @@ def northstar(
 )
 @number_option("--sessions", 20, "Number of conversations to generate.", least=1)
 @json_option
-def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: bool) -> None:
+def ladder(app: App, data: Path | None, format: str, sessions: int) -> None:
     """Measure how short each level of a session is and what it keeps, against simpler ways to
     shorten.
 
@@ -237,7 +228,7 @@ def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: boo
     talks = read_conversations(data, format) if data else [conversation(n) for n in range(sessions)]
     with app.term.progress() as progress:
         figures = bench_ladder(talks, count=O200k().count, progress=progress)
-    if as_json:
+    if app.as_json:
         app.term.data(figures)
         return
     title = f"ladder, {data.name if data else 'made-up conversations'}"
@@ -287,7 +278,6 @@ def layout(
     window: int,
     recall: int | None,
     conversations: int | None,
-    as_json: bool,
 ) -> None:
     """Compare the cost of request layouts, replayed over recorded conversations.
 
@@ -308,7 +298,7 @@ def layout(
     limits = Limits() if recall is None else Limits(recall_tokens_max=recall)
     with app.term.progress() as progress:
         report = app.run(compare(found, window=window, limits=limits, progress=progress))
-    if as_json:
+    if app.as_json:
         app.term.data(report)
         return
     for name, told in report["prices"].items():
@@ -365,7 +355,6 @@ def retrieval(
     cross_validate: bool,
     embedder: str | None,
     reranker: str | None,
-    as_json: bool,
 ) -> None:
     """Measure how much of a question's evidence search finds, by line and by session.
 
@@ -406,7 +395,7 @@ def retrieval(
         spec.close(embeds)
     if judging is not None and judges is not None:
         judging.close(judges)
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     rows = {

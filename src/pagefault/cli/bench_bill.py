@@ -71,7 +71,6 @@ def bill_bench(
     seeds: tuple[int, ...],
     clients: tuple[str, ...],
     picture: Path | None,
-    as_json: bool,
 ) -> None:
     """Compare agents' sessions alone, compacting, and through the proxy: what they cost and keep.
 
@@ -128,7 +127,7 @@ def bill_bench(
             f"{window:,} tokens"
         )
         picture.write_text(chart(arms, about=about), encoding="utf-8")
-    if as_json:
+    if app.as_json:
         app.term.data(rows)
         return
     app.term.table(

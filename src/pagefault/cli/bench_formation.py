@@ -59,7 +59,6 @@ def formation_bench(
     asks: bool,
     other_model: str | None,
     other_base_url: str | None,
-    as_json: bool,
 ) -> None:
     """Measure the quality and cost of forming memory from a talk, by who forms it and from what
     state.
@@ -94,7 +93,7 @@ def formation_bench(
             )
 
     rows = app.run(play())
-    if as_json:
+    if app.as_json:
         app.term.data(
             {"rows": rows, "prices_of": prices_of, "window": window, "limits": LIMITS_OF_IT}
         )

@@ -61,7 +61,6 @@ def policies(
     windows: str,
     questions_max: int,
     only: tuple[str, ...],
-    as_json: bool,
 ) -> None:
     """Compare every eviction policy with the optimum, on traces and on recorded windows.
 
@@ -95,7 +94,7 @@ def policies(
             told["windows"] = app.run(
                 bench_windows(talks, windows=sizes, questions_max=questions_max, progress=progress)
             )
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     if paths:

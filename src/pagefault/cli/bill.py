@@ -43,7 +43,6 @@ def bill(
     since: str | None,
     until: str | None,
     worth: tuple[str, ...],
-    as_json: bool,
 ) -> None:
     """What requests cost, and what they would have cost without us: saved, or lost.
 
@@ -74,7 +73,7 @@ def bill(
             )
 
     told = app.run(read())
-    if as_json:
+    if app.as_json:
         app.term.data(told.to_dict())
         return
     total = told.total

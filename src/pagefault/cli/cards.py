@@ -47,9 +47,9 @@ def cards() -> None:
 )
 @session_argument
 @json_option
-def ls(app: App, session_name: str | None, as_json: bool) -> None:
+def ls(app: App, session_name: str | None) -> None:
     told = app.read(session_name, lambda s: s.cards())
-    if as_json:
+    if app.as_json:
         app.term.data([one.to_dict() for one in told])
         return
     if told:
@@ -72,9 +72,9 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
 )
 @session_argument
 @json_option
-def review(app: App, session_name: str | None, as_json: bool) -> None:
+def review(app: App, session_name: str | None) -> None:
     told = [one for one in app.read(session_name, lambda s: s.cards()) if _waits(one)]
-    if as_json:
+    if app.as_json:
         app.term.data([one.to_dict() for one in told])
         return
     for one in told:

@@ -34,7 +34,7 @@ _MARKS: Final = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗"
     help="Fix what can be fixed: files that `wrap` left changed, and permissions of the memory.",
 )
 @json_option
-def doctor(app: App, network: bool, live: bool, canary: bool, fix: bool, as_json: bool) -> None:
+def doctor(app: App, network: bool, live: bool, canary: bool, fix: bool) -> None:
     """Check this installation, its configuration, its memory, and the path through a proxy.
 
     A canary, a short test conversation, is sent through each proxy that runs on this memory,
@@ -51,7 +51,7 @@ def doctor(app: App, network: bool, live: bool, canary: bool, fix: bool, as_json
     for check in run_checks(app, network=network, canary=canary, live=live):
         check = replace(check, advice=worded(check.advice))
         checks.append(check)
-        if not as_json:
+        if not app.as_json:
             mark, colour = _MARKS[check.status]
             app.term.line(f"{app.term.style(mark, colour, 'bold')} {check.name:<10} {check.found}")
             if check.advice:
@@ -60,7 +60,7 @@ def doctor(app: App, network: bool, live: bool, canary: bool, fix: bool, as_json
                     app.term.line(app.term.style(line, "dim"))
     found = {check.status for check in checks}
     worst = "fail" if "fail" in found else "warn" if "warn" in found else "ok"
-    if as_json:
+    if app.as_json:
         rows = [
             {"name": c.name, "status": c.status, "found": c.found, "advice": c.advice}
             for c in checks

@@ -62,7 +62,6 @@ def events(
     since: str | None,
     until: str | None,
     limit: int,
-    as_json: bool,
 ) -> None:
     """List what was done: commands, file changes, tests; newest first.
 
@@ -97,7 +96,7 @@ def events(
             )
 
     found = app.run(read())
-    if as_json:
+    if app.as_json:
         app.term.data({"total": len(found), "events": [_told(one) for one in found]})
         return
     if found:

@@ -42,7 +42,6 @@ def export(
     since: str | None,
     until: str | None,
     dry_run: bool,
-    as_json: bool,
 ) -> None:
     """Export a memory's contents, for other programs and for people.
 
@@ -74,7 +73,7 @@ def export(
                 return {name: getattr(made, name) for name in made.__slots__}
 
         made = app.run(work())
-    if as_json:
+    if app.as_json:
         app.term.data(made)
     else:
         what = ", ".join(

@@ -49,7 +49,6 @@ def forget(
     until: str | None,
     session_name: str | None,
     yes: bool,
-    as_json: bool,
 ) -> None:
     """Erase a page, all pages that match, or a whole session, for good.
 
@@ -104,7 +103,7 @@ def forget(
         what = [word for option, values in given for one in values for word in (option, one)]
     where = session_name or "" if matching else found[0][1].session_id
     command = _command(app, what, where)
-    if as_json:
+    if app.as_json:
         objects = [_object(app, name, plan) for name, plan in found]
         told = {"done": yes, "sessions": objects} if matching else objects[0]
         app.term.data(told if yes else told | {"command": command})

@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would be asked.")
 @json_option
-def form(
-    app: App, session_name: str | None, by: str, rest: bool, dry_run: bool, as_json: bool
-) -> None:
+def form(app: App, session_name: str | None, by: str, rest: bool, dry_run: bool) -> None:
     """Form memory from the turns of a session, by the model that lived them or by rules.
 
     Every closed range of about 2,000 tokens is formed once. The model gets the session's own
@@ -71,7 +69,7 @@ def form(
             }
 
     told = app.run(read())
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     if told["ranges"]:

@@ -15,7 +15,7 @@ from pagefault.model.kinds import ControlMode
 @click.argument("mode", required=False, type=click.Choice([str(mode) for mode in ControlMode]))
 @click.option("--session", "session_name", metavar="NAME", help=ONLY_SESSION)
 @json_option
-def mode(app: App, mode: str | None, session_name: str | None, as_json: bool) -> None:
+def mode(app: App, mode: str | None, session_name: str | None) -> None:
     """Set what memory keeps of conversations and brings back; without MODE, show it.
 
     \b
@@ -51,7 +51,7 @@ def mode(app: App, mode: str | None, session_name: str | None, as_json: bool) ->
             }
 
     told = app.run(work())
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     app.term.line(f"new sessions: {told['mode']}")

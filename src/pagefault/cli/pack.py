@@ -199,12 +199,7 @@ def synopsis(app: App, /, session_name: str | None, **options: Any) -> None:
 @click.option("--git", "git_range", metavar="RANGE", help="Commits to include, as for `git log`.")
 @_packing
 def digest(
-    app: App,
-    /,
-    session_name: str | None,
-    since: str | None,
-    git_range: str | None,
-    **options: Any,
+    app: App, /, session_name: str | None, since: str | None, git_range: str | None, **options: Any
 ) -> None:
     from pagefault.cli.git_range import commits_of
 
@@ -229,7 +224,6 @@ def _hand_on(
     at: str | None,
     target: Path | None,
     older: Path | None,
-    as_json: bool,
     everywhere: bool = True,
 ) -> None:
     """Make a pack of a session, or of all of a memory, and print or write it."""
@@ -256,7 +250,7 @@ def _hand_on(
             return made, of, least
 
     made, of, least = app.run(read())
-    form = "json" if as_json else form
+    form = "json" if app.as_json else form
     if before is not None:
         changes = made.since(before)
         if form == "json":

@@ -74,7 +74,6 @@ def ls(
     everything: bool,
     topic: str,
     task: str,
-    as_json: bool,
 ) -> None:
     """List the latest pages of a session, in order.
 
@@ -108,7 +107,7 @@ def ls(
             }
 
     found = app.run(read())
-    if as_json:
+    if app.as_json:
         app.term.data(found)
         return
     app.term.table(
@@ -167,7 +166,6 @@ def show(
     when: str,
     text_only: bool,
     out: Path | None,
-    as_json: bool,
 ) -> None:
     """Show a page: its text and what is known about it.
 
@@ -198,7 +196,7 @@ def show(
             return told, page, int(served), text
 
     told, page, served, text = app.run(read())
-    if as_json:
+    if app.as_json:
         del told["hint"]
         told |= {"page_asked": page_id, "level_asked": level, "level": served, "text": text}
         told |= {"title": page.title, "part_of": page.part_of or None}
@@ -295,33 +293,31 @@ def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:
 @page_argument()
 @session_option
 @json_option
-def pin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
+def pin(app: App, page_id: str, session_name: str | None) -> None:
     """Keep a page in the window, whatever policy says.
 
     JSON: {session, page_id, pinned, pins, proxied (then it is quoted with the next message, unless
     the client's request shows it)}.
     """
-    _set_pin(app, page_id, session_name, pinned=True, as_json=as_json)
+    _set_pin(app, page_id, session_name, pinned=True)
 
 
 @pages.command("unpin")
 @page_argument()
 @session_option
 @json_option
-def unpin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
+def unpin(app: App, page_id: str, session_name: str | None) -> None:
     """Unpin a page: it may leave the window again.
 
     JSON: {session, page_id, pinned, pins, proxied}.
     """
-    _set_pin(app, page_id, session_name, pinned=False, as_json=as_json)
+    _set_pin(app, page_id, session_name, pinned=False)
 
 
 pages.add_command(compress)
 
 
-def _set_pin(
-    app: App, page_id: str, session_name: str | None, *, pinned: bool, as_json: bool
-) -> None:
+def _set_pin(app: App, page_id: str, session_name: str | None, *, pinned: bool) -> None:
     app.existing_directory()  # a pin creates no memory
 
     async def write() -> dict[str, Any]:
@@ -337,7 +333,7 @@ def _set_pin(
             }
 
     told = app.run(write())
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     stays = "is pinned" if told["proxied"] else "stays in the window from the next request on"

@@ -121,7 +121,6 @@ def replay(
     prices: str | None,
     ephemeral: bool,
     every: bool,
-    as_json: bool,
 ) -> None:
     """Run recorded conversations through a small window and measure what is lost.
 
@@ -155,7 +154,7 @@ def replay(
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
-    if as_json:
+    if app.as_json:
         app.term.data(report)
     else:
         measured = [name for name in _SHOWN if report.get(name) is not None]

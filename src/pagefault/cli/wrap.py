@@ -337,7 +337,7 @@ def _become(program: str, words: Sequence[str], env: dict[str, str]) -> None:
 
 @click.command(cls=Command)
 @json_option
-def unwrap(app: App, as_json: bool) -> None:
+def unwrap(app: App) -> None:
     """Restore what `wrap` left behind when it was killed with its proxy.
 
     What `wrap` gives a client ends with it, so all there is to restore is a file named with
@@ -348,7 +348,7 @@ def unwrap(app: App, as_json: bool) -> None:
     from pagefault.cli.background import tidy
 
     found = tidy()
-    if as_json:
+    if app.as_json:
         app.term.data(found.to_dict())
     else:
         for file in found.files:
