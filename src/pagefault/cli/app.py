@@ -377,9 +377,10 @@ class Command(click.Command):
     and, if SESSION is its first argument, --session.
     """
 
-    def __init__(self, *args: Any, callback: Callable[..., Any], **kwargs: Any) -> None:
-        pass_app = click.make_pass_decorator(App, ensure=True)
-        super().__init__(*args, callback=pass_app(callback), **kwargs)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        assert self.callback is not None
+        self.callback = click.make_pass_decorator(App, ensure=True)(self.callback)
         self.params += _global_options(hidden=True)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -205,7 +205,7 @@ class StatedClaims:
                 hint='evidence=["words that were said"], or `Session.remember` for the words alone',
             )
         owned = self._owned
-        finder = EvidenceFinder(self._runtime, owned.session, self._labels, owned.called, clean)
+        finder = EvidenceFinder(self._runtime, owned.session, self._labels, owned.called)
         quoted = [one for one in stated.evidence if not isinstance(one, FileQuote)]
         in_files = [one for one in stated.evidence if isinstance(one, FileQuote)]
         found = [finder.find(one) for one in quoted]
@@ -317,7 +317,6 @@ class StatedClaims:
             [made],
             session=self._owned.session,
             state=state,
-            counter=state.counter,
             clean=self._runtime.journal.clean,
             before=before,
         )
