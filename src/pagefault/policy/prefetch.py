@@ -15,14 +15,15 @@ from typing import Final, Protocol, TypeVar
 
 from pagefault.model.ids import PageId
 
+KEPT_MAX: Final = 512  # pages, and tools
+
 K = TypeVar("K")
 
 
 class Habits:
     """Counts of which pages were used after which page, and before which tool's results."""
 
-    def __init__(self, kept_max: int = 512) -> None:
-        self._kept_max = kept_max
+    def __init__(self) -> None:
         self._after: dict[PageId, Counter[PageId]] = {}
         self._before: dict[str, Counter[PageId]] = {}
 
@@ -46,7 +47,7 @@ class Habits:
     def _note(self, counts: dict[K, Counter[PageId]], key: K, page_id: PageId) -> None:
         counts[key] = found = counts.pop(key, Counter())
         found[page_id] += 1
-        while len(counts) > self._kept_max:
+        while len(counts) > KEPT_MAX:
             del counts[next(iter(counts))]
 
 
