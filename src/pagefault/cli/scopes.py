@@ -220,7 +220,6 @@ def create(
             )
 
     _print_region(app, app.run(work()))
-    _note_dry(app)
 
 
 @scopes.command("fork", help=f"""Fork a region: a new one with its current pages.
@@ -240,7 +239,6 @@ def fork(app: App, region: str, name: str, by: str) -> None:
             return await memory.fork_region(region, name, by=by, dry_run=app.dry_run)
 
     _print_region(app, app.run(work()))
-    _note_dry(app)
 
 
 @scopes.command("policy", help=f"""Change who may do what in a region.
@@ -285,7 +283,6 @@ def policy(
             )
 
     _print_region(app, app.run(work()))
-    _note_dry(app)
 
 
 @scopes.command("mount", help=f"""Mount a region in a session.
@@ -304,7 +301,6 @@ def mount(app: App, region: str, session_name: str | None, rw: bool) -> None:
         session_name, lambda s: s.mount(region, "rw" if rw else "ro", dry_run=app.dry_run)
     )
     _print_mount(app, made)
-    _note_dry(app)
 
 
 @scopes.command("unmount", help=f"""Unmount a region from a session.
@@ -344,13 +340,13 @@ def consent(app: App, region: str, mode: str, session_name: str | None, by: str)
             return await memory.consent(region, row.session_id, mode, by=by, dry_run=app.dry_run)
 
     stands = app.run(work())
-    if stands is None and not app.as_json:
-        app.term.line("the session does not mount it; `pagefault scopes mount` does")
-    elif stands is None:
+    if stands is not None:
+        _print_mount(app, stands)
+    elif app.as_json:
         app.term.data(None)
     else:
-        _print_mount(app, stands)
-    _note_dry(app)
+        app.term.line("the session does not mount it; `pagefault scopes mount` does")
+        _note_dry(app)
 
 
 @scopes.command("promote", help=f"""Copy a page of a session into a region.
@@ -367,7 +363,6 @@ def consent(app: App, region: str, mode: str, session_name: str | None, by: str)
 def promote(app: App, page_id: str, region: str, session_name: str | None) -> None:
     made = app.write(session_name, lambda s: s.promote(page_id, region, dry_run=app.dry_run))
     _print_brought(app, made)
-    _note_dry(app)
 
 
 @scopes.command("share", help=f"""Write a text into a region, as typed by the user.
@@ -389,7 +384,6 @@ def share(app: App, region: str, text: str, session_name: str | None, title: str
         session_name, lambda s: s.share(text, region, title=title, dry_run=app.dry_run)
     )
     _print_brought(app, made)
-    _note_dry(app)
 
 
 def _read_in() -> str:
@@ -492,6 +486,7 @@ def _print_region(app: App, one: Region) -> None:
         app.term.line(f"{name}: {value}")
     for mount in one.mounts:
         app.term.line(f"{mount.session}: {mount.mode}, {_WHY.get(mount.why, 'open')}")
+    _note_dry(app)
 
 
 def _print_mount(app: App, one: Mount) -> None:
@@ -500,6 +495,7 @@ def _print_mount(app: App, one: Mount) -> None:
     else:
         stands = _WHY.get(one.why, "open")
         app.term.line(f"{one.session} mounts {one.region}, {one.mode}: {stands}")
+        _note_dry(app)
 
 
 def _print_brought(app: App, one: Promotion) -> None:
@@ -509,3 +505,4 @@ def _print_brought(app: App, one: Promotion) -> None:
     what = plural(len(one.sources) or len(one.pages) or 1, "page")
     ids = f" as {', '.join(one.pages)}" if one.pages else ""
     app.term.line(f"{what} to {one.region}{ids}, origin {one.origin}")
+    _note_dry(app)
