@@ -63,7 +63,7 @@ from pagefault.service.config import MEMORY, Config
 from pagefault.service.control import Overlay
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.embedding import Embedding
-from pagefault.service.derived.model_spec import Model, ModelSpec
+from pagefault.service.derived.model_spec import ModelSpec
 from pagefault.service.derived.rerankers import RerankerSpec
 from pagefault.service.derived.reranking import Reranking
 from pagefault.service.journal import Journal
@@ -416,8 +416,8 @@ def _epochs_of(wiring: Wiring) -> EpochRule:
     return EPOCHS[epochs](prices, beta)
 
 
-def _model_of(given: Any, spec: type[ModelSpec[Model]]) -> tuple[Model | None, bool]:
-    """The model given, or made from a setting; and whether it was made here."""
+def _model_of(given: Any, spec: type[ModelSpec[Any]]) -> tuple[Any, bool]:
+    """The model given, or made from a setting, or None; and whether it was made here."""
     if isinstance(given, str):
         given = spec(text=given)
     return (given.make(), True) if isinstance(given, ModelSpec) else (given, False)
