@@ -37,11 +37,7 @@ def kernel(app: App, pages: int, at: Path | None) -> None:
 
     with app.term.progress() as progress:
         figures: dict[str, Any] = app.run(bench_kernel(pages=pages, root=at, tell=progress))
-    if app.as_json:
-        app.term.data(figures)
-        return
-    app.term.line(app.term.style(f"kernel, {plural(pages, 'page')}", "bold"))
-    app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
+    _print_figures(app, f"kernel, {plural(pages, 'page')}", figures)
 
 
 @bench.command("serve")
@@ -83,11 +79,7 @@ def serving(app: App, sessions: int, requests: int, rate: float, body_kb: int, w
                 tell=progress,
             )
         )
-    if app.as_json:
-        app.term.data(figures)
-    else:
-        app.term.line(app.term.style(f"serve, {plural(sessions, 'session')}", "bold"))
-        app.term.table(["measure", "value"], [[k, number(v)] for k, v in figures.items()])
+    _print_figures(app, f"serve, {plural(sessions, 'session')}", figures)
     if figures["errors"]:
         raise click.exceptions.Exit(PROBLEMS)
 
@@ -228,12 +220,7 @@ def ladder(app: App, data: Path | None, format: str, sessions: int) -> None:
     talks = read_conversations(data, format) if data else [conversation(n) for n in range(sessions)]
     with app.term.progress() as progress:
         figures = bench_ladder(talks, count=O200k().count, progress=progress)
-    if app.as_json:
-        app.term.data(figures)
-        return
-    title = f"ladder, {data.name if data else 'made-up conversations'}"
-    app.term.line(app.term.style(title, "bold"))
-    app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
+    _print_figures(app, f"ladder, {data.name if data else 'made-up conversations'}", figures)
 
 
 @bench.command("layout")
@@ -454,6 +441,14 @@ _RULE_COLUMNS = {
     "epochs_share": "epochs",
     "prompt_tokens_mean": "prompt",
 }
+
+
+def _print_figures(app: App, title: str, figures: dict[str, Any]) -> None:
+    if app.as_json:
+        app.term.data(figures)
+        return
+    app.term.line(app.term.style(title, "bold"))
+    app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
 
 
 def number(value: Any) -> str:
