@@ -218,9 +218,7 @@ class Curator(MemoryParts):
 
     def _owned_region(self, name: str, by: str) -> tuple[SessionRow, RegionSet]:
         """A region and its policy. Raises unless this user owns it."""
-        row = self._runtime.regions.find(name)
-        if row is None:
-            raise RegionNotFound(bare(name))
+        row = self._runtime.regions.get(name)
         policy = self._runtime.regions.policies()[row.session]
         if policy.owner != by:
             raise AccessRefused(
