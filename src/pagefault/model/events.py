@@ -1015,7 +1015,7 @@ Bookkeeping = SessionLeased | Checkpointed | Received | Imported
 """Records about a session: who writes to it, names of moments, and what clients and imports had."""
 
 Aside = Bookkeeping | Ruling | RecallRuling | Upkeep | Unreadable
-"""Records from which neither a session's window nor its cost follows."""
+"""Records that a fold of a session's pages and requests passes over, unless it names them."""
 
 Body = (
     SessionOpened
