@@ -50,9 +50,11 @@ def anywhere(cue: Cue) -> Anywhere:
     return Anywhere(cue)
 
 
-def shows(cue: Cue, text: str, *, at_start: bool = False) -> bool:
-    """Whether a text has a cue, in the detected languages of the text."""
-    return _pattern(cue, told_or_all(text), at_start).search(text) is not None
+def shows(cue: Cue, text: str, *, at_start: bool = False, within: str = "") -> bool:
+    """Whether a text has a cue, in the detected languages of the text, or of the surrounding text
+    `within`.
+    """
+    return _pattern(cue, told_or_all(within or text), at_start).search(text) is not None
 
 
 def count(cue: Cue, text: str, *, flags: re.RegexFlag = re.IGNORECASE) -> int:
