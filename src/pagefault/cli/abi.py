@@ -6,15 +6,14 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app, session_argument
+from pagefault.cli.app import App, Command, json_option, session_argument
 from pagefault.cli.bench import number
 
 
 @click.command(cls=Command)
 @session_argument
 @json_option
-@pass_app
-def abi(app: App, session_name: str | None, as_json: bool) -> None:
+def abi(app: App, session_name: str | None) -> None:
     """A session's window contents and free room, for programs.
 
     Without SESSION, the most recently used. JSON: {pages, faults_allowed, upgrade_budget_tokens,
@@ -23,7 +22,7 @@ def abi(app: App, session_name: str | None, as_json: bool) -> None:
     compression_level, tokens, importance, provenance, can_evict, can_compress}.
     """
     found = app.run(_read(app, session_name))
-    if as_json:
+    if app.as_json:
         app.term.data(found)
         return
     pages = found.pop("pages")

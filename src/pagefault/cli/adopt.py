@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import MAKE_ONE, App, Command, json_option, pass_app
+from pagefault.cli.app import MAKE_ONE, App, Command, json_option
 from pagefault.cli.term import local, plural
 
 
@@ -19,8 +19,7 @@ from pagefault.cli.term import local, plural
 )
 @click.option("--revoke", is_flag=True, help="Stop trusting it: from now on, only read it.")
 @json_option
-@pass_app
-def adopt(app: App, path: Path | None, yes: bool, revoke: bool, as_json: bool) -> None:
+def adopt(app: App, path: Path | None, yes: bool, revoke: bool) -> None:
     """Trust a memory that was made elsewhere, or by somebody else.
 
     A memory that was cloned, copied, restored from a backup or moved to another disk is read-only
@@ -47,7 +46,7 @@ def adopt(app: App, path: Path | None, yes: bool, revoke: bool, as_json: bool) -
         made = adopt_root(place, revoke=revoke)
         told |= {"adopted": made.is_adopted, "was_adopted": made.was_adopted}
     told = {"done": yes} | told
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     term = app.term

@@ -37,6 +37,8 @@ class App:
 
     root: str | None = None
     term: Term = field(default_factory=Term)
+    as_json: bool = False  # how results are printed
+    dry_run: bool = False  # whether only to show what would be done
 
     def config(self, **flags: object) -> Config:
         """The current configuration, with `flags` by their keys with `__` for dots."""
@@ -86,14 +88,12 @@ class App:
         """The result of a verb that reads the named session, which `find_session` finds."""
         return self.run(_of_session(self.reading(), name, verb))
 
-    def write(
-        self, name: str | None, verb: Callable[[Session], Awaitable[T]], *, dry_run: bool = False
-    ) -> T:
-        """The result of a verb that writes to the named session. The memory must exist; for a
-        `dry_run` it is opened for reading.
+    def write(self, name: str | None, verb: Callable[[Session], Awaitable[T]]) -> T:
+        """The result of a verb that writes to the named session. The memory must exist; for a dry
+        run it is opened for reading.
         """
         self.existing_directory()
-        return self.run(_of_session(self.reading() if dry_run else self.writing(), name, verb))
+        return self.run(_of_session(self.reading() if self.dry_run else self.writing(), name, verb))
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Memory]:
@@ -326,6 +326,14 @@ def _set_plain(ctx: click.Context, _param: click.Parameter, given: bool) -> None
         ctx.ensure_object(App).term.plain()
 
 
+def _set_dry_run(ctx: click.Context, _param: click.Parameter, given: bool) -> None:
+    ctx.ensure_object(App).dry_run = given
+
+
+def _set_json(ctx: click.Context, _param: click.Parameter, given: bool) -> None:
+    ctx.ensure_object(App).as_json = given
+
+
 def _global_options(*, hidden: bool) -> list[click.Parameter]:
     """Accepted before and after the sub-command; only the root's help lists them."""
     return [
@@ -365,12 +373,14 @@ def _global_options(*, hidden: bool) -> list[click.Parameter]:
 
 
 class Command(click.Command):
-    """A command that also takes the global options and, if SESSION is its first argument,
-    --session.
+    """A command whose function is called with the `App` first. It also takes the global options
+    and, if SESSION is its first argument, --session.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        assert self.callback is not None
+        self.callback = click.make_pass_decorator(App, ensure=True)(self.callback)
         self.params += _global_options(hidden=True)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -471,9 +481,6 @@ class WithDefault(Group):
         return wrong
 
 
-pass_app = click.make_pass_decorator(App, ensure=True)
-
-
 def number_option(
     name: str, default: int, told: str, *, least: int = 0, metavar: str | None = None
 ) -> Callable[[F], F]:
@@ -499,7 +506,9 @@ def options(*each: Callable[[Any], Any]) -> Callable[[F], F]:
     return declared
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to stdout.")
+json_option = click.option(
+    "--json", is_flag=True, help="Print JSON to stdout.", callback=_set_json, expose_value=False
+)
 
 
 def completer(
@@ -535,7 +544,9 @@ def page_named(value: str) -> str:
     return f"msg_{int(value)}" if value.isascii() and value.isdecimal() else value
 
 
-dry_run_option = click.option("--dry-run", is_flag=True, help=DRY_RUN)
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help=DRY_RUN, callback=_set_dry_run, expose_value=False
+)
 
 session_argument = click.argument(
     "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session

@@ -183,7 +183,6 @@ def ask(
     everywhere: bool,
     limit: int,
     tokens: int | None,
-    as_json: bool,
     query: str = "",
     **filters: Any,
 ) -> None:
@@ -194,7 +193,7 @@ def ask(
         async with app.reading() as memory:
             session = None if everywhere else await find_session(memory, session_name)
             result = await question(session or memory, wanted, limit, tokens)
-            if everywhere and not as_json:
+            if everywhere and not app.as_json:
                 from pagefault.views.sources import sources_first
 
                 # By the relevance that is printed, which is not the rank: a low coverage caps it.
@@ -213,7 +212,7 @@ def ask(
             }
 
     found = app.run(read())
-    if as_json:
+    if app.as_json:
         app.term.data(found)
     else:
         _print(app, found)

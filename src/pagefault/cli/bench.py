@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from pagefault.cli.app import App, Group, json_option, number_option, pass_app
+from pagefault.cli.app import App, Group, json_option, number_option
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
 from pagefault.cli.transcripts import FORMATS, guess
@@ -28,8 +28,7 @@ def bench() -> None:
     help="Folder on the disk to measure. Default: a temporary folder.",
 )
 @json_option
-@pass_app
-def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
+def kernel(app: App, pages: int, at: Path | None) -> None:
     """Measure the store and a session at a number of pages: fsynced, indexed, on a real disk.
 
     JSON: one object of figures; names end in their unit.
@@ -38,11 +37,7 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
 
     with app.term.progress() as progress:
         figures: dict[str, Any] = app.run(bench_kernel(pages=pages, root=at, tell=progress))
-    if as_json:
-        app.term.data(figures)
-        return
-    app.term.line(app.term.style(f"kernel, {plural(pages, 'page')}", "bold"))
-    app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
+    _print_figures(app, f"kernel, {plural(pages, 'page')}", figures)
 
 
 @bench.command("serve")
@@ -66,16 +61,7 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     "--window", 60_000, "Token limit of the proxy's requests.", least=1_000, metavar="TOKENS"
 )
 @json_option
-@pass_app
-def serving(
-    app: App,
-    sessions: int,
-    requests: int,
-    rate: float,
-    body_kb: int,
-    window: int,
-    as_json: bool,
-) -> None:
+def serving(app: App, sessions: int, requests: int, rate: float, body_kb: int, window: int) -> None:
     """Measure what the proxy adds to a request, against a plain pass-through, interleaved.
 
     JSON: one object of figures; names end in their unit. Exit code 1 if a request failed.
@@ -93,11 +79,7 @@ def serving(
                 tell=progress,
             )
         )
-    if as_json:
-        app.term.data(figures)
-    else:
-        app.term.line(app.term.style(f"serve, {plural(sessions, 'session')}", "bold"))
-        app.term.table(["measure", "value"], [[k, number(v)] for k, v in figures.items()])
+    _print_figures(app, f"serve, {plural(sessions, 'session')}", figures)
     if figures["errors"]:
         raise click.exceptions.Exit(PROBLEMS)
 
@@ -147,7 +129,6 @@ NORTH_STARS: Final = ("club", "german", "spanish", "museum", "boulangerie", "hof
     help="Also search by meaning, with this embedder: a value of the setting `embedder`.",
 )
 @json_option
-@pass_app
 def northstar(
     app: App,
     seeds: int,
@@ -157,7 +138,6 @@ def northstar(
     harder: bool,
     templates: Path | None,
     embedder: str | None,
-    as_json: bool,
 ) -> None:
     """Measure whether requests show decisions made two hundred turns earlier, and what is answered.
 
@@ -194,7 +174,7 @@ def northstar(
             told = app.run(bench_northstar(phrasings=names, **asked))
     if spec is not None and embeds is not None:
         spec.close(embeds)
-    if as_json:
+    if app.as_json:
         app.term.data(told)
     else:
         app.term.line(app.term.style(f"north star, {plural(seeds, 'seed')}", "bold"))
@@ -226,8 +206,7 @@ def northstar(
 )
 @number_option("--sessions", 20, "Number of conversations to generate.", least=1)
 @json_option
-@pass_app
-def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: bool) -> None:
+def ladder(app: App, data: Path | None, format: str, sessions: int) -> None:
     """Measure how short each level of a session is and what it keeps, against simpler ways to
     shorten.
 
@@ -241,12 +220,7 @@ def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: boo
     talks = read_conversations(data, format) if data else [conversation(n) for n in range(sessions)]
     with app.term.progress() as progress:
         figures = bench_ladder(talks, count=O200k().count, progress=progress)
-    if as_json:
-        app.term.data(figures)
-        return
-    title = f"ladder, {data.name if data else 'made-up conversations'}"
-    app.term.line(app.term.style(title, "bold"))
-    app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
+    _print_figures(app, f"ladder, {data.name if data else 'made-up conversations'}", figures)
 
 
 @bench.command("layout")
@@ -284,7 +258,6 @@ def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: boo
     help="Use only the first N conversations.",
 )
 @json_option
-@pass_app
 def layout(
     app: App,
     file: Path,
@@ -292,7 +265,6 @@ def layout(
     window: int,
     recall: int | None,
     conversations: int | None,
-    as_json: bool,
 ) -> None:
     """Compare the cost of request layouts, replayed over recorded conversations.
 
@@ -313,7 +285,7 @@ def layout(
     limits = Limits() if recall is None else Limits(recall_tokens_max=recall)
     with app.term.progress() as progress:
         report = app.run(compare(found, window=window, limits=limits, progress=progress))
-    if as_json:
+    if app.as_json:
         app.term.data(report)
         return
     for name, told in report["prices"].items():
@@ -363,7 +335,6 @@ def layout(
     help="Rerank close results with this reranker: a value of the setting `reranker`.",
 )
 @json_option
-@pass_app
 def retrieval(
     app: App,
     data: Path,
@@ -371,7 +342,6 @@ def retrieval(
     cross_validate: bool,
     embedder: str | None,
     reranker: str | None,
-    as_json: bool,
 ) -> None:
     """Measure how much of a question's evidence search finds, by line and by session.
 
@@ -412,7 +382,7 @@ def retrieval(
         spec.close(embeds)
     if judging is not None and judges is not None:
         judging.close(judges)
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     rows = {
@@ -471,6 +441,14 @@ _RULE_COLUMNS = {
     "epochs_share": "epochs",
     "prompt_tokens_mean": "prompt",
 }
+
+
+def _print_figures(app: App, title: str, figures: dict[str, Any]) -> None:
+    if app.as_json:
+        app.term.data(figures)
+        return
+    app.term.line(app.term.style(title, "bold"))
+    app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
 
 
 def number(value: Any) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, number_option, pass_app
+from pagefault.cli.app import App, Command, json_option, number_option
 from pagefault.cli.term import plural
 from pagefault.model.errors import BadInput
 
@@ -62,7 +62,6 @@ RECORDINGS: Final = Path("tests/proxy/recordings")
     help="Also draw a chart of the results.",
 )
 @json_option
-@pass_app
 def bill_bench(
     app: App,
     folder: Path,
@@ -72,7 +71,6 @@ def bill_bench(
     seeds: tuple[int, ...],
     clients: tuple[str, ...],
     picture: Path | None,
-    as_json: bool,
 ) -> None:
     """Compare agents' sessions alone, compacting, and through the proxy: what they cost and keep.
 
@@ -129,7 +127,7 @@ def bill_bench(
             f"{window:,} tokens"
         )
         picture.write_text(chart(arms, about=about), encoding="utf-8")
-    if as_json:
+    if app.as_json:
         app.term.data(rows)
         return
     app.term.table(

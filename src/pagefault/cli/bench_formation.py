@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, number_option, pass_app
+from pagefault.cli.app import App, Command, json_option, number_option
 from pagefault.cli.wording import WINDOW
 
 
@@ -50,7 +50,6 @@ from pagefault.cli.wording import WINDOW
     help="Endpoint of --other-model. Default: the configured one.",
 )
 @json_option
-@pass_app
 def formation_bench(
     app: App,
     data: Path | None,
@@ -60,7 +59,6 @@ def formation_bench(
     asks: bool,
     other_model: str | None,
     other_base_url: str | None,
-    as_json: bool,
 ) -> None:
     """Measure the quality and cost of forming memory from a talk, by who forms it and from what
     state.
@@ -95,7 +93,7 @@ def formation_bench(
             )
 
     rows = app.run(play())
-    if as_json:
+    if app.as_json:
         app.term.data(
             {"rows": rows, "prices_of": prices_of, "window": window, "limits": LIMITS_OF_IT}
         )

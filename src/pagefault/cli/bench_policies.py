@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, number_option, pass_app
+from pagefault.cli.app import App, Command, json_option, number_option
 from pagefault.cli.term import plural
 from pagefault.cli.transcripts import FORMATS, guess
 
@@ -53,7 +53,6 @@ MADE_UP = 4
     help="Only this trace or conversation. May be repeated.",
 )
 @json_option
-@pass_app
 def policies(
     app: App,
     folder: Path | None,
@@ -62,7 +61,6 @@ def policies(
     windows: str,
     questions_max: int,
     only: tuple[str, ...],
-    as_json: bool,
 ) -> None:
     """Compare every eviction policy with the optimum, on traces and on recorded windows.
 
@@ -96,7 +94,7 @@ def policies(
             told["windows"] = app.run(
                 bench_windows(talks, windows=sizes, questions_max=questions_max, progress=progress)
             )
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     if paths:

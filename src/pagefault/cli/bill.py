@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from pagefault.cli.app import App, Command, find_row, json_option, pass_app, session_argument
+from pagefault.cli.app import App, Command, find_row, json_option, session_argument
 from pagefault.cli.asking import period_options
 from pagefault.cli.term import plural
 from pagefault.cli.when import after_ms, first_ms
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     "for MODEL. May be repeated.",
 )
 @json_option
-@pass_app
 def bill(
     app: App,
     session_name: str | None,
@@ -44,7 +43,6 @@ def bill(
     since: str | None,
     until: str | None,
     worth: tuple[str, ...],
-    as_json: bool,
 ) -> None:
     """What requests cost, and what they would have cost without us: saved, or lost.
 
@@ -75,7 +73,7 @@ def bill(
             )
 
     told = app.run(read())
-    if as_json:
+    if app.as_json:
         app.term.data(told.to_dict())
         return
     total = told.total

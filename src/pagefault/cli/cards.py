@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from pagefault.cli.app import (
-    App,
-    WithDefault,
-    json_option,
-    pass_app,
-    session_argument,
-)
+from pagefault.cli.app import App, WithDefault, json_option, session_argument
 from pagefault.cli.claim_objects import told_elsewhere
 from pagefault.cli.term import plural
 
@@ -53,10 +47,9 @@ def cards() -> None:
 )
 @session_argument
 @json_option
-@pass_app
-def ls(app: App, session_name: str | None, as_json: bool) -> None:
+def ls(app: App, session_name: str | None) -> None:
     told = app.read(session_name, lambda s: s.cards())
-    if as_json:
+    if app.as_json:
         app.term.data([one.to_dict() for one in told])
         return
     if told:
@@ -79,10 +72,9 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
 )
 @session_argument
 @json_option
-@pass_app
-def review(app: App, session_name: str | None, as_json: bool) -> None:
+def review(app: App, session_name: str | None) -> None:
     told = [one for one in app.read(session_name, lambda s: s.cards()) if _waits(one)]
-    if as_json:
+    if app.as_json:
         app.term.data([one.to_dict() for one in told])
         return
     for one in told:

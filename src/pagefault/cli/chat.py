@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, complete_session, json_option, pass_app
+from pagefault.cli.app import App, Command, complete_session, json_option
 from pagefault.cli.term import named, plural
 from pagefault.cli.wording import LAYOUT, MODE, WINDOW
 
@@ -52,7 +52,6 @@ SESSION = "chat"
 @click.option("--layout", type=click.Choice(["stable", "developer"]), help=LAYOUT)
 @click.option("--system", metavar="TEXT", help="System prompt of this session.")
 @json_option
-@pass_app
 def chat(
     app: App,
     session_name: str,
@@ -63,7 +62,6 @@ def chat(
     mode: str | None,
     layout: str | None,
     system: str | None,
-    as_json: bool,
 ) -> None:
     """Chat with a model that remembers. SESSION is created if missing; the default is "chat".
 
@@ -79,10 +77,10 @@ def chat(
         engine__base_url=engine_base_url,
     )
     setting = {"window": window, "mode": mode, "layout": layout, "system": system}
-    talks = app.term.is_interactive and not as_json
+    talks = app.term.is_interactive and not app.as_json
     message = "" if talks else _message()
     with asyncio.Runner() as runner:
-        opening = _open(app, config, session_name, engine_name, setting, as_json=as_json)
+        opening = _open(app, config, session_name, engine_name, setting)
         memory, session, engine = runner.run(opening.__aenter__())
         try:
             if talks:
@@ -90,14 +88,14 @@ def chat(
 
                 Chat(app.term, runner, memory, session, engine).talk()
             else:
-                _once(app, runner, session, engine, message, as_json=as_json)
+                _once(app, runner, session, engine, message)
         finally:
             runner.run(opening.__aexit__(None, None, None))
 
 
 @asynccontextmanager
 async def _open(
-    app: App, config: Config, name: str, engine_name: str, setting: dict[str, Any], *, as_json: bool
+    app: App, config: Config, name: str, engine_name: str, setting: dict[str, Any]
 ) -> AsyncIterator[tuple[Memory, Session, Engine]]:
     if engine_name == "scripted":
         from pagefault.engine.scripted import ScriptedEngine
@@ -105,19 +103,17 @@ async def _open(
         async with app.writing(config) as memory:
             yield (
                 memory,
-                await _session(app, memory, name, setting, as_json=as_json),
+                await _session(app, memory, name, setting),
                 ScriptedEngine(),
             )
         return
     from pagefault.cli.engines import remote_engine
 
     async with remote_engine(config) as engine, app.writing(config) as memory:
-        yield memory, await _session(app, memory, name, setting, as_json=as_json), engine
+        yield memory, await _session(app, memory, name, setting), engine
 
 
-async def _session(
-    app: App, memory: Memory, name: str, setting: dict[str, Any], *, as_json: bool
-) -> Session:
+async def _session(app: App, memory: Memory, name: str, setting: dict[str, Any]) -> Session:
     """The session with that name; a new one is announced."""
     from pagefault.service.arguments import check_name
     from pagefault.service.lookup.names import short_names
@@ -127,7 +123,7 @@ async def _session(
         check_name(name)
         others = [row.name for row in rows if name in short_names(row.name)]
         besides = f"; of a proxy there is {', '.join(map(named, others))}" if others else ""
-        if not as_json:
+        if not app.as_json:
             app.term.note(f"a new session: {named(name)}{besides}")
     return await memory.session(name, **setting)
 
@@ -156,16 +152,8 @@ def _message() -> str:
     return text
 
 
-def _once(
-    app: App,
-    runner: asyncio.Runner,
-    session: Session,
-    engine: Engine,
-    message: str,
-    *,
-    as_json: bool,
-) -> None:
-    if as_json:
+def _once(app: App, runner: asyncio.Runner, session: Session, engine: Engine, message: str) -> None:
+    if app.as_json:
         answer = runner.run(ask(session, engine, message, None))
         app.term.data(_object(session, answer))
         return

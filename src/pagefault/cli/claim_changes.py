@@ -15,7 +15,6 @@ from pagefault.cli.app import (
     dry_run_option,
     json_option,
     options,
-    pass_app,
     session_argument,
     session_option,
 )
@@ -91,7 +90,6 @@ card_options = options(
 @key_option
 @dry_run_option
 @json_option
-@pass_app
 def edit(
     app: App,
     /,
@@ -105,8 +103,6 @@ def edit(
     file: str,
     origin: str,
     key: str,
-    dry_run: bool,
-    as_json: bool,
     **card: str | int | None,
 ) -> None:
     """Change a claim. The old one is kept, closed and linked.
@@ -132,10 +128,10 @@ def edit(
             facts=None if old is None else facts_of(old, **card),
             origin=origin,
             key=key,
-            dry_run=dry_run,
+            dry_run=app.dry_run,
         )
 
-    changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
+    changed(app, session_name, change)
 
 
 @click.command(cls=Command)
@@ -149,7 +145,6 @@ def edit(
 @key_option
 @dry_run_option
 @json_option
-@pass_app
 def merge(
     app: App,
     claim_ids: tuple[str, ...],
@@ -158,8 +153,6 @@ def merge(
     subject: str,
     origin: str,
     key: str,
-    dry_run: bool,
-    as_json: bool,
 ) -> None:
     """Replace several claims of one kind by one, on the evidence of all of them.
 
@@ -169,10 +162,8 @@ def merge(
         app,
         session_name,
         lambda s: s.merge_claims(
-            claim_ids, value=value, subject=subject, origin=origin, key=key, dry_run=dry_run
+            claim_ids, value=value, subject=subject, origin=origin, key=key, dry_run=app.dry_run
         ),
-        dry_run=dry_run,
-        as_json=as_json,
     )
 
 
@@ -183,16 +174,7 @@ def merge(
 @key_option
 @dry_run_option
 @json_option
-@pass_app
-def confirm(
-    app: App,
-    claim_id: str,
-    digest: str,
-    session_name: str | None,
-    key: str,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def confirm(app: App, claim_id: str, digest: str, session_name: str | None, key: str) -> None:
     """Confirm a proposed claim: you have read it, and DIGEST stands for exactly its words.
 
     `claims show` and `cards review` print the digest. The claim gets your authority, and replaces
@@ -201,11 +183,7 @@ def confirm(
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
     changed(
-        app,
-        session_name,
-        lambda s: s.confirm_claim(claim_id, digest, key=key, dry_run=dry_run),
-        dry_run=dry_run,
-        as_json=as_json,
+        app, session_name, lambda s: s.confirm_claim(claim_id, digest, key=key, dry_run=app.dry_run)
     )
 
 
@@ -215,20 +193,17 @@ def confirm(
 @origin_option
 @dry_run_option
 @json_option
-@pass_app
-def expire(
-    app: App, claim_id: str, session_name: str | None, origin: str, dry_run: bool, as_json: bool
-) -> None:
+def expire(app: App, claim_id: str, session_name: str | None, origin: str) -> None:
     """Mark a claim as expired. It is kept, but no request shows it as if it held.
 
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
 
     async def change(session: Session) -> str:
-        await session.expire_claim(claim_id, origin=origin, dry_run=dry_run)
+        await session.expire_claim(claim_id, origin=origin, dry_run=app.dry_run)
         return claim_id
 
-    changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
+    changed(app, session_name, change)
 
 
 @click.command(cls=Command)
@@ -238,26 +213,17 @@ def expire(
 @origin_option
 @dry_run_option
 @json_option
-@pass_app
-def contradict(
-    app: App,
-    claim_id: str,
-    other: str,
-    session_name: str | None,
-    origin: str,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def contradict(app: App, claim_id: str, other: str, session_name: str | None, origin: str) -> None:
     """Record that two claims cannot both be true. Both stand, and each refers to the other.
 
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
 
     async def change(session: Session) -> str:
-        await session.contradict_claim(claim_id, other, origin=origin, dry_run=dry_run)
+        await session.contradict_claim(claim_id, other, origin=origin, dry_run=app.dry_run)
         return claim_id
 
-    changed(app, session_name, change, dry_run=dry_run, as_json=as_json)
+    changed(app, session_name, change)
 
 
 @click.command(cls=Command)
@@ -270,14 +236,8 @@ def contradict(
 )
 @dry_run_option
 @json_option
-@pass_app
 def validate(
-    app: App,
-    claim_ids: tuple[str, ...],
-    session_name: str | None,
-    verdict: str | None,
-    dry_run: bool,
-    as_json: bool,
+    app: App, claim_ids: tuple[str, ...], session_name: str | None, verdict: str | None
 ) -> None:
     """Check claims, by default all that stand: whether their evidence exists and still says so.
 
@@ -290,18 +250,18 @@ def validate(
 
     async def work(session: Session) -> tuple[ClaimCheck, ...]:
         return await session.validate_claims(
-            claim_ids, root=os.getcwd(), verdict=verdict or "", dry_run=dry_run
+            claim_ids, root=os.getcwd(), verdict=verdict or "", dry_run=app.dry_run
         )
 
-    found = app.write(session_name, work, dry_run=dry_run)
-    if as_json:
+    found = app.write(session_name, work)
+    if app.as_json:
         app.term.data([_check_object(one) for one in found])
     else:
         for one in found:
             said = "; ".join(f"{look.ref}: {look.why}" for look in one.looks if look.why)
             app.term.line(f"{one.claim_id}  {one.outcome}{f'  {said}' if said else ''}")
         failed = sum(one.outcome == "fail" for one in found)
-        written = ", nothing was written" if dry_run else ""
+        written = ", nothing was written" if app.dry_run else ""
         app.term.note(f"{plural(len(found), 'claim')}, {failed:,} failed{written}")
     if any(one.outcome == "fail" for one in found):
         raise click.exceptions.Exit(1)
@@ -310,8 +270,7 @@ def validate(
 @click.command(cls=Command)
 @session_argument
 @json_option
-@pass_app
-def graph(app: App, session_name: str | None, as_json: bool) -> None:
+def graph(app: App, session_name: str | None) -> None:
     """Show which claims rest on which: each below those it was derived from.
 
     JSON is a list of objects: claim_id, status, why, value, derived_from, supports.
@@ -325,7 +284,7 @@ def graph(app: App, session_name: str | None, as_json: bool) -> None:
     for edge in edges_of(list(told.values())):
         if edge.kind is EdgeKind.SUPPORTS:
             supports.setdefault(edge.source, []).append(edge.target)
-    if as_json:
+    if app.as_json:
         app.term.data(
             [
                 {
@@ -362,10 +321,7 @@ def graph(app: App, session_name: str | None, as_json: bool) -> None:
 )
 @session_option
 @json_option
-@pass_app
-def known(
-    app: App, query: str, kinds: tuple[str, ...], session_name: str | None, as_json: bool
-) -> None:
+def known(app: App, query: str, kinds: tuple[str, ...], session_name: str | None) -> None:
     """Check whether QUERY is in memory and, if not, why: never said, retracted, stale or expired
     or, with --kind, discussed without anything of that kind being recorded.
 
@@ -375,7 +331,7 @@ def known(
     """
 
     told = app.read(session_name, lambda s: s.known(query, kinds=kinds))
-    if as_json:
+    if app.as_json:
         app.term.data(
             {
                 "known": told.is_known,
@@ -396,8 +352,7 @@ def known(
 @session_option
 @dry_run_option
 @json_option
-@pass_app
-def reflect(app: App, session_name: str | None, dry_run: bool, as_json: bool) -> None:
+def reflect(app: App, session_name: str | None) -> None:
     """Propose lessons from finished work: what failed in a session, and succeeded later.
 
     Each is a proposed claim on the evidence of both results, with the files changed in between. A
@@ -408,8 +363,8 @@ def reflect(app: App, session_name: str | None, dry_run: bool, as_json: bool) ->
     procedure), value, pages.
     """
 
-    told = app.write(session_name, lambda s: s.reflect(dry_run=dry_run), dry_run=dry_run)
-    if as_json:
+    told = app.write(session_name, lambda s: s.reflect(dry_run=app.dry_run))
+    if app.as_json:
         app.term.data(
             [
                 {
@@ -439,23 +394,21 @@ def changed(
     session_name: str | None,
     change: Callable[[Session], Awaitable[str]],
     *,
-    dry_run: bool,
-    as_json: bool,
     told: Callable[[ClaimInfo], tuple[str, str]] = _changed,
 ) -> None:
     """Make or change a claim, and print it as it is then: a line, and a note if there is one."""
 
     async def work(session: Session) -> ClaimInfo | str:
         claim_id = await change(session)
-        return claim_id if dry_run else await find_claim(session, claim_id)
+        return claim_id if app.dry_run else await find_claim(session, claim_id)
 
-    done = app.write(session_name, work, dry_run=dry_run)
+    done = app.write(session_name, work)
     if isinstance(done, str):
-        if as_json:
+        if app.as_json:
             app.term.data({"claim_id": done, "done": False})
         else:
             app.term.note(f"would be {done}; nothing was changed")
-    elif as_json:
+    elif app.as_json:
         app.term.data(claim_object(done))
     else:
         line, note = told(done)

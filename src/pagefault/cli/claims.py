@@ -14,7 +14,6 @@ from pagefault.cli.app import (
     dry_run_option,
     json_option,
     numbered,
-    pass_app,
     session_argument,
     session_option,
 )
@@ -52,8 +51,7 @@ def claims() -> None:
 @claims.command("ls")
 @session_argument
 @json_option
-@pass_app
-def ls(app: App, session_name: str | None, as_json: bool) -> None:
+def ls(app: App, session_name: str | None) -> None:
     """List the claims of a session, oldest first, with their status.
 
     The goal is not one of them: `pagefault goal SESSION` shows it.
@@ -66,7 +64,7 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
     user's other sessions that say it, too): [{session_id, claim_id, status, evidence, closed_at}].
     """
     told = app.read(session_name, lambda s: s.claims())
-    if as_json:
+    if app.as_json:
         app.term.data([claim_object(one) for one in told])
         return
     if told:
@@ -92,8 +90,7 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
 @claim_argument()
 @session_option
 @json_option
-@pass_app
-def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> None:
+def show(app: App, claim_id: str, session_name: str | None) -> None:
     """Show a claim, and quote the turns that it rests on.
 
     JSON: one object of `claims ls`.
@@ -101,7 +98,7 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
 
     claim = app.read(session_name, lambda session: find_claim(session, claim_id))
     told = claim_object(claim)
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     term = app.term
@@ -165,7 +162,6 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
 @key_option
 @dry_run_option
 @json_option
-@pass_app
 def add(
     app: App,
     /,
@@ -180,8 +176,6 @@ def add(
     file: str,
     origin: str,
     key: str,
-    dry_run: bool,
-    as_json: bool,
     **card: str | int | None,
 ) -> None:
     """State VALUE as a claim, on the evidence of what was said, of a file, or of other claims.
@@ -208,10 +202,10 @@ def add(
             facts=facts_of(NO_FACTS, **card),
             origin=origin,
             key=key,
-            dry_run=dry_run,
+            dry_run=app.dry_run,
         )
 
-    changed(app, session_name, state, dry_run=dry_run, as_json=as_json, told=_stated)
+    changed(app, session_name, state, told=_stated)
 
 
 @click.command("remember", cls=Command)
@@ -226,10 +220,7 @@ def add(
 )
 @dry_run_option
 @json_option
-@pass_app
-def remember(
-    app: App, words: str, session_name: str | None, kind: str, dry_run: bool, as_json: bool
-) -> None:
+def remember(app: App, words: str, session_name: str | None, kind: str) -> None:
     """Remember WORDS that were said as a claim, on your word.
 
     They must have been said, by you or the model, word for word; `claims add` states anything else
@@ -238,12 +229,7 @@ def remember(
     JSON: one object of `claims ls`; with --dry-run {claim_id, done}.
     """
     changed(
-        app,
-        session_name,
-        lambda s: s.remember(words, kind=kind, dry_run=dry_run),
-        dry_run=dry_run,
-        as_json=as_json,
-        told=_stated,
+        app, session_name, lambda s: s.remember(words, kind=kind, dry_run=app.dry_run), told=_stated
     )
 
 
@@ -254,31 +240,20 @@ def remember(
 @key_option
 @dry_run_option
 @json_option
-@pass_app
-def retract(
-    app: App,
-    claim_id: str,
-    session_name: str | None,
-    origin: str,
-    key: str,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def retract(app: App, claim_id: str, session_name: str | None, origin: str, key: str) -> None:
     """Retract a claim. It is kept but no longer holds, and claims derived from it become stale.
 
     JSON: one object of `claims ls`: the retracted claim.
     """
 
     async def retracted(session: Session) -> str:
-        made = await session.retract(claim_id, origin=origin, key=key, dry_run=dry_run)
-        return made if dry_run else claim_id  # shown is the claim, not its retraction
+        made = await session.retract(claim_id, origin=origin, key=key, dry_run=app.dry_run)
+        return made if app.dry_run else claim_id  # shown is the claim, not its retraction
 
     changed(
         app,
         session_name,
         retracted,
-        dry_run=dry_run,
-        as_json=as_json,
         told=lambda one: (f"{one.claim_id} is {one.status} by {one.closed_by}", ""),
     )
 

@@ -6,15 +6,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import (
-    App,
-    Command,
-    find_session,
-    json_option,
-    page_argument,
-    pass_app,
-    session_option,
-)
+from pagefault.cli.app import App, Command, find_session, json_option, page_argument, session_option
 from pagefault.cli.engines import compressor_of
 from pagefault.cli.proxied import KEPT_SHORT
 
@@ -35,15 +27,7 @@ from pagefault.cli.proxied import KEPT_SHORT
     help="Who writes an abstract: rules, which only quote, or the configured model.",
 )
 @json_option
-@pass_app
-def compress(
-    app: App,
-    page_id: str,
-    session_name: str | None,
-    level: int,
-    by: str | None,
-    as_json: bool,
-) -> None:
+def compress(app: App, page_id: str, session_name: str | None, level: int, by: str | None) -> None:
     """Let the next epoch keep a shorter form of a page. The page's own text does not change.
 
     A model's text is accepted if it is short enough and keeps names and numbers; else the rules'
@@ -76,7 +60,7 @@ def compress(
             }
 
     told = app.run(write())
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     app.term.line(told["text"])

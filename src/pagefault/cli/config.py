@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Group, json_option, pass_app
+from pagefault.cli.app import App, Group, json_option
 
 if TYPE_CHECKING:
     from pagefault.service.config import Config
@@ -26,8 +26,7 @@ def config() -> None:
 @config.command("show")
 @click.option("--origin", is_flag=True, help="Show where each value comes from.")
 @json_option
-@pass_app
-def show(app: App, origin: bool, as_json: bool) -> None:
+def show(app: App, origin: bool) -> None:
     """Show every setting and its value, secrets only by their length, and addresses without
     passwords.
 
@@ -35,7 +34,7 @@ def show(app: App, origin: bool, as_json: bool) -> None:
     """
     loaded = app.config()
     rows = loaded.rows()
-    if as_json:
+    if app.as_json:
         app.term.data({key: _object(loaded, key, told) for key, _, told in rows})
     elif origin:
         app.term.table(["setting", "value", "origin"], rows)
@@ -57,14 +56,13 @@ def _object(loaded: Config, key: str, origin: str) -> dict[str, Any]:
 
 @config.command("path")
 @json_option
-@pass_app
-def path(app: App, as_json: bool) -> None:
+def path(app: App) -> None:
     """Show the path of your own configuration file, and of the project's, if this folder is in one.
 
     JSON: [{layer, path, exists}].
     """
     rows = paths()
-    if as_json:
+    if app.as_json:
         app.term.data([{"layer": n, "path": str(p), "exists": p.is_file()} for n, p in rows])
         return
     for name, file in rows:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.outcome import PROBLEMS, worded
 from pagefault.cli.term import plural
 from pagefault.cli.upkeep import store_tools, tell_strays
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("target", metavar="DEST", type=click.Path(path_type=Path))
 @json_option
-@pass_app
-def backup(app: App, target: Path, as_json: bool) -> None:
+def backup(app: App, target: Path) -> None:
     """Copy a memory, and verify the copy.
 
     DEST must not exist. Works while another process writes. DEST appears only after the whole copy
@@ -43,14 +42,13 @@ def backup(app: App, target: Path, as_json: bool) -> None:
             adoptions=tools["adoptions"],
             progress=lambda done, total: progress("copying", done, total),
         )
-    _report(app, made, {"root": str(path), "backup": str(made.path)}, as_json=as_json)
+    _report(app, made, {"root": str(path), "backup": str(made.path)})
 
 
 @click.command(cls=Command)
 @click.argument("source", metavar="BACKUP", type=click.Path(path_type=Path))
 @json_option
-@pass_app
-def restore(app: App, source: Path, as_json: bool) -> None:
+def restore(app: App, source: Path) -> None:
     """Make a backup a memory again.
 
     BACKUP becomes the root given by --root or PAGEFAULT_HOME, which must be empty or not exist. The
@@ -75,11 +73,11 @@ def restore(app: App, source: Path, as_json: bool) -> None:
         made.path, read_root(made.path, or_doubt=True).id
     )  # perhaps of an earlier root
     app.term.note(worded(not_adopted(made.path).hint))
-    _report(app, made, {"root": str(path), "backup": str(source)}, as_json=as_json)
+    _report(app, made, {"root": str(path), "backup": str(source)})
 
 
-def _report(app: App, made: Copied, places: dict[str, str], *, as_json: bool) -> None:
-    if as_json:
+def _report(app: App, made: Copied, places: dict[str, str]) -> None:
+    if app.as_json:
         told = {"records": made.head, "segments": made.segments, "blobs": made.blobs}
         told |= {"bytes": made.bytes}
         missing = {"link": made.link, "blobs_missing": list(made.blobs_missing)}

@@ -14,7 +14,6 @@ from pagefault.cli.app import (
     completer,
     dry_run_option,
     json_option,
-    pass_app,
     session_argument,
     session_option,
 )
@@ -46,8 +45,7 @@ def core() -> None:
 @session_argument
 @click.option("--proposed", is_flag=True, help="Show proposals that wait for `core accept`.")
 @json_option
-@pass_app
-def show(app: App, session_name: str | None, proposed: bool, as_json: bool) -> None:
+def show(app: App, session_name: str | None, proposed: bool) -> None:
     """Show the sections of core memory, or the changes proposed for them.
 
     JSON is a list of objects: section, text, page_id, chars, chars_max, origin, session_id,
@@ -55,7 +53,7 @@ def show(app: App, session_name: str | None, proposed: bool, as_json: bool) -> N
     """
 
     told = app.read(session_name, lambda s: s.core(proposed=proposed))
-    if as_json:
+    if app.as_json:
         app.term.data([section_object(one) for one in told])
         return
     for one in told:
@@ -73,18 +71,13 @@ def show(app: App, session_name: str | None, proposed: bool, as_json: bool) -> N
 @session_option
 @dry_run_option
 @json_option
-@pass_app
-def append(
-    app: App, section: str, text: str, session_name: str | None, dry_run: bool, as_json: bool
-) -> None:
+def append(app: App, section: str, text: str, session_name: str | None) -> None:
     """Add a line to a section, which is created if missing.
 
     JSON: one object of `core show`.
     """
-    told = app.write(
-        session_name, lambda s: s.core_append(section, text, dry_run=dry_run), dry_run=dry_run
-    )
-    _print(app, told, as_json=as_json, dry_run=dry_run)
+    told = app.write(session_name, lambda s: s.core_append(section, text, dry_run=app.dry_run))
+    _print(app, told)
 
 
 @core.command("replace")
@@ -94,24 +87,13 @@ def append(
 @session_option
 @dry_run_option
 @json_option
-@pass_app
-def replace(
-    app: App,
-    section: str,
-    old: str,
-    new: str,
-    session_name: str | None,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def replace(app: App, section: str, old: str, new: str, session_name: str | None) -> None:
     """Replace the first OLD in a section with NEW.
 
     JSON: one object of `core show`.
     """
-    told = app.write(
-        session_name, lambda s: s.core_replace(section, old, new, dry_run=dry_run), dry_run=dry_run
-    )
-    _print(app, told, as_json=as_json, dry_run=dry_run)
+    told = app.write(session_name, lambda s: s.core_replace(section, old, new, dry_run=app.dry_run))
+    _print(app, told)
 
 
 @core.command("accept")
@@ -119,8 +101,7 @@ def replace(
 @session_option
 @dry_run_option
 @json_option
-@pass_app
-def accept(app: App, proposal: str, session_name: str | None, dry_run: bool, as_json: bool) -> None:
+def accept(app: App, proposal: str, session_name: str | None) -> None:
     """Accept a proposed section on your word: `core show --proposed` lists proposals.
 
     ID is the proposal's, or the name of its section if there is a proposal for it.
@@ -130,7 +111,7 @@ def accept(app: App, proposal: str, session_name: str | None, dry_run: bool, as_
 
     async def take(session: Session) -> CoreSection:
         if proposal.startswith("core_"):  # no section can have an id's name
-            return await session.core_accept(proposal, dry_run=dry_run)
+            return await session.core_accept(proposal, dry_run=app.dry_run)
         waiting = await session.core(proposed=True)
         named = [one.page_id for one in waiting if one.section == proposal]
         if len(named) > 1:
@@ -144,9 +125,9 @@ def accept(app: App, proposal: str, session_name: str | None, dry_run: bool, as_
             from pagefault.model.errors import NoSuchPage
 
             raise NoSuchPage(proposal, session.name or session.session_id, what="proposal")
-        return await session.core_accept(named[0], dry_run=dry_run)
+        return await session.core_accept(named[0], dry_run=app.dry_run)
 
-    _print(app, app.write(session_name, take, dry_run=dry_run), as_json=as_json, dry_run=dry_run)
+    _print(app, app.write(session_name, take))
 
 
 @core.command("insert")
@@ -157,16 +138,8 @@ def accept(app: App, proposal: str, session_name: str | None, dry_run: bool, as_
 @click.option("--key", default="", help=KEY)
 @dry_run_option
 @json_option
-@pass_app
 def insert(
-    app: App,
-    text: str,
-    session_name: str | None,
-    area: str,
-    replaces: str,
-    key: str,
-    dry_run: bool,
-    as_json: bool,
+    app: App, text: str, session_name: str | None, area: str, replaces: str, key: str
 ) -> None:
     """Write a note to archival memory: it is searchable, but no request shows it by itself.
 
@@ -175,13 +148,14 @@ def insert(
     """
     told = app.write(
         session_name,
-        lambda s: s.archival_insert(text, area=area, replaces=replaces, key=key, dry_run=dry_run),
-        dry_run=dry_run,
+        lambda s: s.archival_insert(
+            text, area=area, replaces=replaces, key=key, dry_run=app.dry_run
+        ),
     )
-    if as_json:
+    if app.as_json:
         app.term.data(asdict(told))
         return
-    app.term.line(f"would be {told.page_id}" if dry_run else told.page_id)
+    app.term.line(f"would be {told.page_id}" if app.dry_run else told.page_id)
     if told.contradicts:
         app.term.note(f"may contradict {', '.join(told.contradicts)}: --replaces closes one")
 
@@ -192,10 +166,7 @@ def insert(
 @click.option("--limit", type=click.IntRange(min=0), default=3, show_default=True, help=LIMIT)
 @_area_option
 @json_option
-@pass_app
-def search(
-    app: App, query: str, session_name: str | None, limit: int, area: str, as_json: bool
-) -> None:
+def search(app: App, query: str, session_name: str | None, limit: int, area: str) -> None:
     """Search archival memory.
 
     JSON is a list of objects as `core insert` prints, with relevance (0 to 1).
@@ -203,7 +174,7 @@ def search(
     from pagefault.service.lookup.names import brief
 
     found = app.read(session_name, lambda s: s.archival_search(query, limit=limit, area=area))
-    if as_json:
+    if app.as_json:
         app.term.data([asdict(one) for one in found])
         return
     if found:
@@ -231,15 +202,7 @@ def search(
 )
 @dry_run_option
 @json_option
-@pass_app
-def import_(
-    app: App,
-    file: Path,
-    session_name: str | None,
-    approve: bool,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def import_(app: App, file: Path, session_name: str | None, approve: bool) -> None:
     """Import MemGPT or Letta blocks and archival rows from a JSON file.
 
     Blocks become sections, and rows become notes. Without --approve, sections are only proposed,
@@ -255,15 +218,13 @@ def import_(
     except (OSError, UnicodeDecodeError) as problem:
         raise BadInput(f"{file} cannot be read: {problem}") from None
     told = app.write(
-        session_name,
-        lambda s: s.import_blocks(text, approve=approve, dry_run=dry_run),
-        dry_run=dry_run,
+        session_name, lambda s: s.import_blocks(text, approve=approve, dry_run=app.dry_run)
     )
-    if as_json:
+    if app.as_json:
         app.term.data(asdict(told))
         return
     brought = f"{plural(len(told.sections), 'section')} and {plural(told.notes, 'note')}"
-    app.term.line(f"{brought} {'would be' if dry_run else 'are'} imported")
+    app.term.line(f"{brought} {'would be' if app.dry_run else 'are'} imported")
     for one in told.left_out:
         app.term.note(f"{one.what}: {one.why}")
 
@@ -282,11 +243,11 @@ def section_object(one: CoreSection) -> dict[str, Any]:
     }
 
 
-def _print(app: App, told: CoreSection, *, as_json: bool, dry_run: bool = False) -> None:
-    if as_json:
+def _print(app: App, told: CoreSection) -> None:
+    if app.as_json:
         app.term.data(section_object(told))
         return
     state = "proposed" if told.proposed else "the section's text"
-    app.term.line(f"{told.page_id} {'would be' if dry_run else 'is'} {state}")
+    app.term.line(f"{told.page_id} {'would be' if app.dry_run else 'is'} {state}")
     if told.archived:
         app.term.note(f"moved to notes to make room: {', '.join(told.archived)}")

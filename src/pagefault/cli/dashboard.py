@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.term import printable, redacted
 
 if TYPE_CHECKING:
@@ -38,18 +38,17 @@ PATIENCE_S: Final = 2.0  # that a page waits while a long session is read
 )
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
 @json_option
-@pass_app
-def dashboard(app: App, host: str, port: int, opens: bool, as_json: bool) -> None:
+def dashboard(app: App, host: str, port: int, opens: bool) -> None:
     """Show a memory in the browser as it is used: read-only, live.
 
     Prints an address with a token, which is valid until this command ends; Ctrl-C ends it. Other
     programs can use the memory meanwhile: nothing is written. `pagefault serve` has the same page,
     and prints its address too. JSON, once it listens: {url, root}.
     """
-    app.run(_serve(app, host, port, opens=opens, as_json=as_json))
+    app.run(_serve(app, host, port, opens=opens))
 
 
-async def _serve(app: App, host: str, port: int, *, opens: bool, as_json: bool) -> None:
+async def _serve(app: App, host: str, port: int, *, opens: bool) -> None:
     import asyncio
 
     from pagefault.dashboard.app import Dashboard
@@ -75,7 +74,7 @@ async def _serve(app: App, host: str, port: int, *, opens: bool, as_json: bool) 
             address = f"{url}/dashboard/?token={token}"
             told = {"url": address, "root": app.config().root}
             app.term.exact(
-                f"{json.dumps(told) if as_json else address}\n"
+                f"{json.dumps(told) if app.as_json else address}\n"
             )  # whole: it needs its token
             app.term.note("Ctrl-C ends it")  # and the line before it is out
             if opens:

@@ -10,13 +10,12 @@ from typing import Any
 import click
 
 from pagefault.cli import demo_view
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 
 
 @click.command(cls=Command)
 @json_option
-@pass_app
-def demo(app: App, as_json: bool) -> None:
+def demo(app: App) -> None:
     """A conversation that outgrows its window, and remembers. Offline, no key.
 
     Seven weeks of planning a bike workshop pass through a window of 3,000 tokens, so most of them
@@ -28,18 +27,18 @@ def demo(app: App, as_json: bool) -> None:
     """
     began = time.monotonic()
     if app.root is not None:
-        told = app.run(_play(app, app.config().root, as_json=as_json))
+        told = app.run(_play(app, app.config().root))
     else:
         with tempfile.TemporaryDirectory(prefix="pagefault-demo-") as folder:
-            told = app.run(_play(app, str(Path(folder) / "memory"), as_json=as_json))
-    if as_json:
+            told = app.run(_play(app, str(Path(folder) / "memory")))
+    if app.as_json:
         app.term.data(told)
     else:
         demo_view.farewell(app.term, app.root)
     app.term.note(f"took {time.monotonic() - began:.1f} s")
 
 
-async def _play(app: App, root: str, *, as_json: bool) -> dict[str, Any]:
+async def _play(app: App, root: str) -> dict[str, Any]:
     """Play the scenes, show each as it comes, and collect them."""
     from pagefault.cli import demo_script
     from pagefault.service.bootstrap import open_memory
@@ -50,7 +49,7 @@ async def _play(app: App, root: str, *, as_json: bool) -> dict[str, Any]:
     told: dict[str, Any] = {"weeks": [], "questions": []}
     async with open_memory(root, limits=limits, window=demo_script.WINDOW_TOKENS) as memory:
         async for scene, facts in demo_script.play(memory):
-            if not as_json:
+            if not app.as_json:
                 demo_view.show(app.term, scene, facts)
             match scene:
                 case "week" | "question":

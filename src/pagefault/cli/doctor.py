@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.outcome import worded
 from pagefault.cli.term import plural, wrapped
 from pagefault.model.errors import BadInput
@@ -34,8 +34,7 @@ _MARKS: Final = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗"
     help="Fix what can be fixed: files that `wrap` left changed, and permissions of the memory.",
 )
 @json_option
-@pass_app
-def doctor(app: App, network: bool, live: bool, canary: bool, fix: bool, as_json: bool) -> None:
+def doctor(app: App, network: bool, live: bool, canary: bool, fix: bool) -> None:
     """Check this installation, its configuration, its memory, and the path through a proxy.
 
     A canary, a short test conversation, is sent through each proxy that runs on this memory,
@@ -52,7 +51,7 @@ def doctor(app: App, network: bool, live: bool, canary: bool, fix: bool, as_json
     for check in run_checks(app, network=network, canary=canary, live=live):
         check = replace(check, advice=worded(check.advice))
         checks.append(check)
-        if not as_json:
+        if not app.as_json:
             mark, colour = _MARKS[check.status]
             app.term.line(f"{app.term.style(mark, colour, 'bold')} {check.name:<10} {check.found}")
             if check.advice:
@@ -61,7 +60,7 @@ def doctor(app: App, network: bool, live: bool, canary: bool, fix: bool, as_json
                     app.term.line(app.term.style(line, "dim"))
     found = {check.status for check in checks}
     worst = "fail" if "fail" in found else "warn" if "warn" in found else "ok"
-    if as_json:
+    if app.as_json:
         rows = [
             {"name": c.name, "status": c.status, "found": c.found, "advice": c.advice}
             for c in checks

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.term import plural
 
 
@@ -16,8 +16,7 @@ from pagefault.cli.term import plural
     "--prune", is_flag=True, help="Afterwards, delete the vectors of all other embedders."
 )
 @json_option
-@pass_app
-def embed(app: App, embedder: str | None, prune: bool, as_json: bool) -> None:
+def embed(app: App, embedder: str | None, prune: bool) -> None:
     """Compute the missing vectors of pages, for search by meaning.
 
     A memory in use does this by itself, after each append; this command catches up at once. The
@@ -40,7 +39,7 @@ def embed(app: App, embedder: str | None, prune: bool, as_json: bool) -> None:
             return made, asdict(now)
 
     made, now = app.run(make())
-    if as_json:
+    if app.as_json:
         app.term.data({"made": made, **now})
         return
     app.term.line(f"{plural(made, 'page')} embedded, {now['embedded']:,} in all, at {path}")

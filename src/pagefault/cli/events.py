@@ -15,7 +15,6 @@ from pagefault.cli.app import (
     find_row,
     json_option,
     number_option,
-    pass_app,
     session_either,
 )
 from pagefault.cli.asking import period_options
@@ -50,7 +49,6 @@ _TYPES = ("command_run", "file_change", "test_result", "command_intent", "voice_
 @period_options("events")
 @number_option("--limit", 50, LIMIT, metavar="N")
 @json_option
-@pass_app
 def events(
     app: App,
     session_named: str | None,
@@ -64,7 +62,6 @@ def events(
     since: str | None,
     until: str | None,
     limit: int,
-    as_json: bool,
 ) -> None:
     """List what was done: commands, file changes, tests; newest first.
 
@@ -99,7 +96,7 @@ def events(
             )
 
     found = app.run(read())
-    if as_json:
+    if app.as_json:
         app.term.data({"total": len(found), "events": [_told(one) for one in found]})
         return
     if found:

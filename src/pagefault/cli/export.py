@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pagefault.cli.app import App, Command, find_row, json_option, pass_app
+from pagefault.cli.app import App, Command, find_row, json_option
 from pagefault.cli.asking import filter_of, in_option, kinds_option, origins_option, period_options
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
@@ -31,7 +31,6 @@ from pagefault.model.kinds import Kind
 @period_options("pages")
 @click.option("--dry-run", is_flag=True, help="Only show what would be exported.")
 @json_option
-@pass_app
 def export(
     app: App,
     target: Path,
@@ -43,7 +42,6 @@ def export(
     since: str | None,
     until: str | None,
     dry_run: bool,
-    as_json: bool,
 ) -> None:
     """Export a memory's contents, for other programs and for people.
 
@@ -75,7 +73,7 @@ def export(
                 return {name: getattr(made, name) for name in made.__slots__}
 
         made = app.run(work())
-    if as_json:
+    if app.as_json:
         app.term.data(made)
     else:
         what = ", ".join(

@@ -13,7 +13,6 @@ from pagefault.cli.app import (
     either,
     find_row,
     json_option,
-    pass_app,
     session_either,
     session_option,
 )
@@ -33,14 +32,8 @@ if TYPE_CHECKING:
     help="Show counts grouped by this, instead of a list.",
 )
 @json_option
-@pass_app
 def faults(
-    app: App,
-    session_named: str | None,
-    session_name: str | None,
-    forks: bool,
-    by: str | None,
-    as_json: bool,
+    app: App, session_named: str | None, session_name: str | None, forks: bool, by: str | None
 ) -> None:
     """List the page faults of a session, with their outcomes.
 
@@ -52,9 +45,9 @@ def faults(
     """
     rows, forked, is_proxied = app.run(_read(app, either(session_named, session_name), forks=forks))
     if by is not None:
-        _print_counts(app, rows, by, as_json=as_json)
+        _print_counts(app, rows, by)
         return
-    if as_json:
+    if app.as_json:
         app.term.data(rows)
         return
     if rows:
@@ -88,7 +81,7 @@ def faults(
         )
 
 
-def _print_counts(app: App, rows: list[dict[str, Any]], by: str, *, as_json: bool) -> None:
+def _print_counts(app: App, rows: list[dict[str, Any]], by: str) -> None:
     counts: dict[Any, dict[str, Any]] = {}
     for row in rows:
         empty = {"by": row[by], "faults": 0, "share": 0.0}
@@ -100,7 +93,7 @@ def _print_counts(app: App, rows: list[dict[str, Any]], by: str, *, as_json: boo
     for told in counts.values():
         told["share"] = round(told["faults"] / len(rows), 4)
     ordered = [counts[key] for key in sorted(counts)]
-    if as_json:
+    if app.as_json:
         app.term.data(ordered)
         return
     if ordered:

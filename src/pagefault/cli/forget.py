@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import (
-    App,
-    Command,
-    find_kept,
-    json_option,
-    names_of,
-    page_argument,
-    pass_app,
-)
+from pagefault.cli.app import App, Command, find_kept, json_option, names_of, page_argument
 from pagefault.cli.asking import filter_of, in_option, kinds_option, origins_option, period_options
 from pagefault.cli.term import plural
 
@@ -45,7 +37,6 @@ if TYPE_CHECKING:
     "--yes", is_flag=True, help="Erase it. Without --yes, only show what would be erased."
 )
 @json_option
-@pass_app
 def forget(
     app: App,
     page_id: str | None,
@@ -58,7 +49,6 @@ def forget(
     until: str | None,
     session_name: str | None,
     yes: bool,
-    as_json: bool,
 ) -> None:
     """Erase a page, all pages that match, or a whole session, for good.
 
@@ -113,7 +103,7 @@ def forget(
         what = [word for option, values in given for one in values for word in (option, one)]
     where = session_name or "" if matching else found[0][1].session_id
     command = _command(app, what, where)
-    if as_json:
+    if app.as_json:
         objects = [_object(app, name, plan) for name, plan in found]
         told = {"done": yes, "sessions": objects} if matching else objects[0]
         app.term.data(told if yes else told | {"command": command})

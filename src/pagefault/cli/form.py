@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import (
-    App,
-    Command,
-    called,
-    find_session,
-    json_option,
-    pass_app,
-    session_argument,
-)
+from pagefault.cli.app import App, Command, called, find_session, json_option, session_argument
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -42,10 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would be asked.")
 @json_option
-@pass_app
-def form(
-    app: App, session_name: str | None, by: str, rest: bool, dry_run: bool, as_json: bool
-) -> None:
+def form(app: App, session_name: str | None, by: str, rest: bool, dry_run: bool) -> None:
     """Form memory from the turns of a session, by the model that lived them or by rules.
 
     Every closed range of about 2,000 tokens is formed once. The model gets the session's own
@@ -80,7 +69,7 @@ def form(
             }
 
     told = app.run(read())
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     if told["ranges"]:

@@ -16,7 +16,6 @@ from pagefault.cli.app import (
     json_option,
     number_option,
     numbered,
-    pass_app,
     session_argument,
     session_option,
 )
@@ -49,8 +48,7 @@ def heat() -> None:
 @heat.command("status")
 @session_argument
 @json_option
-@pass_app
-def status(app: App, session_name: str | None, as_json: bool) -> None:
+def status(app: App, session_name: str | None) -> None:
     """Show how full hot, warm and cold memory are, with suggestions.
 
     JSON: {sessionId, hot: {items, tokens, limit, utilizationPercent}, warm: {items, tokens}, cold,
@@ -58,7 +56,7 @@ def status(app: App, session_name: str | None, as_json: bool) -> None:
     """
 
     told = app.read(session_name, lambda s: s.heat_status())
-    if as_json:
+    if app.as_json:
         app.term.data(told.as_dict())
         return
     app.term.table(
@@ -74,8 +72,7 @@ def status(app: App, session_name: str | None, as_json: bool) -> None:
 @heat.command("hot")
 @session_argument
 @json_option
-@pass_app
-def hot(app: App, session_name: str | None, as_json: bool) -> None:
+def hot(app: App, session_name: str | None) -> None:
     """List hot items, newest first.
 
     JSON is a list of items: {id, sessionId, content, type, tier, accessCount, lastAccessedAt,
@@ -83,7 +80,7 @@ def hot(app: App, session_name: str | None, as_json: bool) -> None:
     """
 
     told = app.read(session_name, lambda s: s.heat_hot())
-    if as_json:
+    if app.as_json:
         app.term.data([item.as_dict() for item in told])
         return
     _print(app, told)
@@ -105,17 +102,7 @@ def hot(app: App, session_name: str | None, as_json: bool) -> None:
 @click.option("--key", default="", help=KEY)
 @dry_run_option
 @json_option
-@pass_app
-def add(
-    app: App,
-    text: str,
-    session_name: str | None,
-    type_: str,
-    metadata: str,
-    key: str,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def add(app: App, text: str, session_name: str | None, type_: str, metadata: str, key: str) -> None:
     """Add TEXT as a hot item, which every request shows. The least needed items make room for it.
 
     JSON: one item of `heat hot`.
@@ -123,13 +110,12 @@ def add(
     given = _object(metadata) if metadata else {}
     item = app.write(
         session_name,
-        lambda s: s.heat_add(text, type=type_, metadata=given, key=key, dry_run=dry_run),
-        dry_run=dry_run,
+        lambda s: s.heat_add(text, type=type_, metadata=given, key=key, dry_run=app.dry_run),
     )
-    if as_json:
+    if app.as_json:
         app.term.data(item.as_dict())
     else:
-        app.term.line(f"{item.id} {'would be' if dry_run else 'is'} {item.tier}")
+        app.term.line(f"{item.id} {'would be' if app.dry_run else 'is'} {item.tier}")
 
 
 @heat.command("spill")
@@ -138,29 +124,19 @@ def add(
 @number_option("--count", 4, "Move this many items, least needed first, if no ID is given.")
 @dry_run_option
 @json_option
-@pass_app
-def spill(
-    app: App,
-    item_ids: tuple[str, ...],
-    session_name: str | None,
-    count: int,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def spill(app: App, item_ids: tuple[str, ...], session_name: str | None, count: int) -> None:
     """Move items out of hot memory: these, or the --count least needed.
 
     JSON: {spilledCount, spilledIds, targetTier (warm or cold, where most went), targets}.
     """
     told = app.write(
-        session_name,
-        lambda s: s.heat_spill(item_ids, count=count, dry_run=dry_run),
-        dry_run=dry_run,
+        session_name, lambda s: s.heat_spill(item_ids, count=count, dry_run=app.dry_run)
     )
-    if as_json:
+    if app.as_json:
         app.term.data(told.as_dict())
         return
     for page_id, to in told.spilled.items():
-        app.term.line(f"{page_id} {'would go' if dry_run else 'went'} to {to}")
+        app.term.line(f"{page_id} {'would go' if app.dry_run else 'went'} to {to}")
     app.term.note(plural(len(told.spilled), "item"))
 
 
@@ -181,7 +157,6 @@ def spill(
 )
 @dry_run_option
 @json_option
-@pass_app
 def recall(
     app: App,
     query: str,
@@ -190,8 +165,6 @@ def recall(
     types: tuple[str, ...],
     min_relevance: float,
     no_promote: bool,
-    dry_run: bool,
-    as_json: bool,
 ) -> None:
     """Find warm and cold items that bear on QUERY; those used often become hot.
 
@@ -205,18 +178,17 @@ def recall(
             types=types,
             auto_promote=False if no_promote else None,
             min_relevance=min_relevance,
-            dry_run=dry_run,
+            dry_run=app.dry_run,
         ),
-        dry_run=dry_run,
     )
-    if as_json:
+    if app.as_json:
         app.term.data(told.as_dict())
         return
     _print(app, told.items)
     if not told.items:
         app.term.note("no warm or cold items match")
     for page_id in told.promoted:
-        app.term.note(f"{page_id} {'would be' if dry_run else 'is'} hot now")
+        app.term.note(f"{page_id} {'would be' if app.dry_run else 'is'} hot now")
 
 
 @heat.command("promote")
@@ -224,19 +196,16 @@ def recall(
 @session_option
 @dry_run_option
 @json_option
-@pass_app
-def promote(app: App, item_id: str, session_name: str | None, dry_run: bool, as_json: bool) -> None:
+def promote(app: App, item_id: str, session_name: str | None) -> None:
     """Make an item, or any page of the session, hot.
 
     JSON: one item of `heat hot`.
     """
-    item = app.write(
-        session_name, lambda s: s.heat_promote(item_id, dry_run=dry_run), dry_run=dry_run
-    )
-    if as_json:
+    item = app.write(session_name, lambda s: s.heat_promote(item_id, dry_run=app.dry_run))
+    if app.as_json:
         app.term.data(item.as_dict())
     else:
-        app.term.line(f"{item.id} {'would be' if dry_run else 'is'} {item.tier}")
+        app.term.line(f"{item.id} {'would be' if app.dry_run else 'is'} {item.tier}")
 
 
 @heat.command("prune")
@@ -250,28 +219,18 @@ def promote(app: App, item_id: str, session_name: str | None, dry_run: bool, as_
 )
 @dry_run_option
 @json_option
-@pass_app
-def prune(
-    app: App,
-    item_ids: tuple[str, ...],
-    session_name: str | None,
-    count: int,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def prune(app: App, item_ids: tuple[str, ...], session_name: str | None, count: int) -> None:
     """Archive items: they are kept and searchable, but `heat recall` no longer finds them.
 
     JSON: {archivedCount, archivedIds}.
     """
     gone = app.write(
-        session_name,
-        lambda s: s.heat_prune(item_ids, count=count, dry_run=dry_run),
-        dry_run=dry_run,
+        session_name, lambda s: s.heat_prune(item_ids, count=count, dry_run=app.dry_run)
     )
-    if as_json:
+    if app.as_json:
         app.term.data({"archivedCount": len(gone), "archivedIds": gone})
     else:
-        app.term.line(f"{plural(len(gone), 'item')} {'would be ' if dry_run else ''}archived")
+        app.term.line(f"{plural(len(gone), 'item')} {'would be ' if app.dry_run else ''}archived")
 
 
 def _print(app: App, items: Sequence[HeatItem]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import App, WithDefault, find_row, json_option, pass_app
+from pagefault.cli.app import App, WithDefault, find_row, json_option
 from pagefault.cli.asking import in_option
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
@@ -46,15 +46,8 @@ def import_() -> None:
     help="Stop watching after this many seconds.",
 )
 @json_option
-@pass_app
 def read(
-    app: App,
-    paths: tuple[Path, ...],
-    yes: bool,
-    dry_run: bool,
-    watch: bool,
-    for_s: float | None,
-    as_json: bool,
+    app: App, paths: tuple[Path, ...], yes: bool, dry_run: bool, watch: bool, for_s: float | None
 ) -> None:
     """Import conversations from files and folders.
 
@@ -78,18 +71,18 @@ def read(
         raise click.UsageError("--for says how long to --watch.")
     planned = app.run(_import(app, paths, dry_run=True))
     if not dry_run and (planned.messages or watch):
-        if not (as_json and yes):
+        if not (app.as_json and yes):
             _tell(app, planned, talk=True)
         if not (yes or _agreed(app)):
             app.term.note("nothing was written")
             raise click.exceptions.Exit(PROBLEMS)
         planned = app.run(_import(app, paths, dry_run=False))
-    if as_json:
+    if app.as_json:
         (app.term.record if watch else app.term.data)(_object(planned))
     else:
         _tell(app, planned)
     if watch:
-        app.run(_watch(app, paths, for_s, as_json=as_json))
+        app.run(_watch(app, paths, for_s))
     if planned.flaws and not planned.messages and not planned.known:
         raise click.exceptions.Exit(PROBLEMS)
 
@@ -128,7 +121,7 @@ async def _import(app: App, paths: Sequence[Path], *, dry_run: bool) -> ImportRe
                 return await memory.import_history(paths, dry_run=True, progress=told)
 
 
-async def _watch(app: App, paths: Sequence[Path], for_s: float | None, *, as_json: bool) -> None:
+async def _watch(app: App, paths: Sequence[Path], for_s: float | None) -> None:
     """Import again whenever a file changes, until interrupted or the time is over."""
     import asyncio
 
@@ -146,7 +139,7 @@ async def _watch(app: App, paths: Sequence[Path], for_s: float | None, *, as_jso
                 continue
             report = await memory.import_history(changed)
             if report.messages:
-                if as_json:
+                if app.as_json:
                     app.term.record(_object(report))
                 else:
                     new = plural(report.messages, "message")
@@ -264,16 +257,15 @@ def _tell_flaws(app: App, report: ImportReport) -> None:
 @import_.command("list")
 @in_option("Only sessions imported from SOURCE.")
 @json_option
-@pass_app
-def list_(app: App, imported_from: str, as_json: bool) -> None:
+def list_(app: App, imported_from: str) -> None:
     """List imported sessions, the latest first.
 
     JSON: [{session, session_id, source, project, title, conversation, imports, imported_at, pages,
     approved}]; `imports` are the imports that added something, the latest last.
     """
     found = app.run(_list(app, imported_from))
-    _print(app, found, as_json=as_json)
-    if not found and not as_json:
+    _print(app, found)
+    if not found and not app.as_json:
         app.term.note("nothing was imported")
 
 
@@ -287,14 +279,13 @@ async def _list(app: App, source: str) -> list[ImportedSession]:
 @click.option("--session", "session_name", metavar="NAME", default="", help="One imported session.")
 @in_option("All sessions imported from SOURCE.")
 @json_option
-@pass_app
-def approve(app: App, run: str, session_name: str, imported_from: str, as_json: bool) -> None:
+def approve(app: App, run: str, session_name: str, imported_from: str) -> None:
     """Let the runtime recall what has been imported so far.
 
     Give one of --import, --session and --in. Later imports need an approval of their own. The pages
     keep the origin `import`: no claim is made of them. JSON as in `import list`.
     """
-    _rule(app, run, session_name, imported_from, as_json=as_json, approves=True)
+    _rule(app, run, session_name, imported_from, approves=True)
 
 
 @import_.command()
@@ -302,17 +293,16 @@ def approve(app: App, run: str, session_name: str, imported_from: str, as_json: 
 @click.option("--session", "session_name", metavar="NAME", default="", help="One imported session.")
 @in_option("All sessions imported from SOURCE.")
 @json_option
-@pass_app
-def revoke(app: App, run: str, session_name: str, imported_from: str, as_json: bool) -> None:
+def revoke(app: App, run: str, session_name: str, imported_from: str) -> None:
     """Take an approval back.
 
     From the next request on, the runtime recalls nothing of these sessions. JSON as in `import
     list`.
     """
-    _rule(app, run, session_name, imported_from, as_json=as_json, approves=False)
+    _rule(app, run, session_name, imported_from, approves=False)
 
 
-def _rule(app: App, run: str, session: str, source: str, *, as_json: bool, approves: bool) -> None:
+def _rule(app: App, run: str, session: str, source: str, *, approves: bool) -> None:
     if sum(map(bool, (run, session, source))) != 1:
         raise click.UsageError("Name one of --import, --session and --in.")
     app.existing_directory()
@@ -329,15 +319,15 @@ def _rule(app: App, run: str, session: str, source: str, *, as_json: bool, appro
             return await rule(run=run, session=named, source=source)
 
     found = app.run(work())
-    _print(app, found, as_json=as_json)
-    if not as_json:
+    _print(app, found)
+    if not app.as_json:
         what = "may now be recalled" if approves else "are no longer recalled"
         pages = sum(one.pages for one in found)
         app.term.note(f"{plural(pages, 'page')} of {plural(len(found), 'session')} {what}")
 
 
-def _print(app: App, found: Sequence[ImportedSession], *, as_json: bool) -> None:
-    if as_json:
+def _print(app: App, found: Sequence[ImportedSession]) -> None:
+    if app.as_json:
         app.term.data(
             [
                 {

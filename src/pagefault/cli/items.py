@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pagefault.cli.app import App, Command, called, json_option, pass_app, session_argument
+from pagefault.cli.app import App, Command, called, json_option, session_argument
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     help="Only this message of the proxied client, as JSON, as it was sent.",
 )
 @json_option
-@pass_app
-def items(app: App, session_name: str | None, message: int | None, as_json: bool) -> None:
+def items(app: App, session_name: str | None, message: int | None) -> None:
     """List a conversation by kind, and show what a proxy's client sent, as it sent it.
 
     Without SESSION, of the last one used (forks excluded). Kinds are message, call, result,
@@ -49,9 +48,9 @@ def items(app: App, session_name: str | None, message: int | None, as_json: bool
     if message is not None:
         value = json.loads(sent)
         told = {"session": name, "message_seq": message, "json": value}
-        app.term.data(told if as_json else value)
+        app.term.data(told if app.as_json else value)
         return
-    if as_json:
+    if app.as_json:
         app.term.data({"session": name, "items": [asdict(one) for one in found]})
         return
     app.term.table(

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from pagefault.cli.app import App, Command, pass_app
+from pagefault.cli.app import App, Command
 
 
 @click.command(cls=Command)
@@ -24,7 +24,6 @@ from pagefault.cli.app import App, Command, pass_app
     is_flag=True,
     help="Also offer `remember`: what the client's model notes is stored as its proposal.",
 )
-@pass_app
 def mcp(app: App, sessions: tuple[str, ...], user: str, project: str, write: bool) -> None:
     """Serve a memory over the Model Context Protocol, on stdin and stdout.
 

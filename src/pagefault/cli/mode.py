@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, find_row, json_option, names_of, pass_app
+from pagefault.cli.app import App, Command, find_row, json_option, names_of
 from pagefault.cli.wording import ONLY_SESSION
 from pagefault.model.kinds import ControlMode
 
@@ -15,8 +15,7 @@ from pagefault.model.kinds import ControlMode
 @click.argument("mode", required=False, type=click.Choice([str(mode) for mode in ControlMode]))
 @click.option("--session", "session_name", metavar="NAME", help=ONLY_SESSION)
 @json_option
-@pass_app
-def mode(app: App, mode: str | None, session_name: str | None, as_json: bool) -> None:
+def mode(app: App, mode: str | None, session_name: str | None) -> None:
     """Set what memory keeps of conversations and brings back; without MODE, show it.
 
     \b
@@ -52,7 +51,7 @@ def mode(app: App, mode: str | None, session_name: str | None, as_json: bool) ->
             }
 
     told = app.run(work())
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     app.term.line(f"new sessions: {told['mode']}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, WithDefault, json_option, pass_app
+from pagefault.cli.app import App, WithDefault, json_option
 from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ def models() -> None:
 @models.command("ls")
 @click.argument("names", nargs=-1)
 @json_option
-@pass_app
-def ls(app: App, names: tuple[str, ...], as_json: bool) -> None:
+def ls(app: App, names: tuple[str, ...]) -> None:
     """Show the windows and cache prices of models, as known offline.
 
     NAMES are models, as an API calls them; without any, all that are known. An unknown one gets
@@ -43,7 +42,7 @@ def ls(app: App, names: tuple[str, ...], as_json: bool) -> None:
     def told(model: Model) -> dict[str, Any]:
         return asdict(model) | {"is_known": model.is_known, "room_tokens": model.room_tokens}
 
-    if as_json:
+    if app.as_json:
         app.term.data({"as_of": AS_OF, "models": [told(model) for model in chosen]})
         return
     app.term.table(
@@ -71,8 +70,7 @@ def ls(app: App, names: tuple[str, ...], as_json: bool) -> None:
 
 @models.command("calibrate")
 @json_option
-@pass_app
-def calibrate(app: App, as_json: bool) -> None:
+def calibrate(app: App) -> None:
     """Time the configured engine and print its price list: for one that is paid in seconds.
 
     Sends five prompts of 500 to 4,000 random words, and times prefill and decoding. The unit is the
@@ -105,7 +103,7 @@ def calibrate(app: App, as_json: bool) -> None:
     calls = app.run(measure())
     prices = price_list(calls, name=config.engine.model, as_of=iso(clock.now_ms())[:7])
     setting = f"{prices.read:.3g}/{prices.write:g}/inf"
-    if as_json:
+    if app.as_json:
         told = {"prices": setting, "read": prices.read, "write": prices.write}
         app.term.data(told | {"output": prices.output, "calls": [asdict(one) for one in calls]})
         return

@@ -17,7 +17,6 @@ from pagefault.cli.app import (
     json_option,
     page_argument,
     page_named,
-    pass_app,
     session_argument,
 )
 from pagefault.cli.proxied import window_of
@@ -49,15 +48,14 @@ WHEN = """WHEN is a turn (12: at its end), a record (seq:345), a checkpoint
 @session_argument
 @click.argument("when", metavar="WHEN", required=False)
 @json_option
-@pass_app
-def at(app: App, session_name: str | None, when: str | None, as_json: bool) -> None:
+def at(app: App, session_name: str | None, when: str | None) -> None:
     named, when = _named("WHEN", session_name, when)
 
     async def read(session: Session) -> tuple[str, Moment]:
         return session.name or session.session_id, await _moment(session, when)
 
     name, moment = app.read(named, read)
-    if as_json:
+    if app.as_json:
         app.term.data({"session": name} | _object(moment))
         return
     cells = map(_cells, moment.pages)
@@ -81,10 +79,7 @@ def at(app: App, session_name: str | None, when: str | None, as_json: bool) -> N
 @click.argument("before", metavar="A", required=False)
 @click.argument("after", metavar="B", required=False)
 @json_option
-@pass_app
-def diff(
-    app: App, session_name: str | None, before: str | None, after: str | None, as_json: bool
-) -> None:
+def diff(app: App, session_name: str | None, before: str | None, after: str | None) -> None:
     from pagefault.service.inspection.timetravel import difference, page_dict
 
     named, before, after = _named("A and B", session_name, before, after)
@@ -95,7 +90,7 @@ def diff(
 
     name, old, new = app.read(named, read)
     change = difference(old, new)
-    if as_json:
+    if app.as_json:
         told = {"before": _object(old), "after": _object(new)}
         for one in told.values():
             del one["pages"]
@@ -134,8 +129,7 @@ def diff(
     help="Only what this actor did.",
 )
 @json_option
-@pass_app
-def history(app: App, session_name: str, page_id: str, actor: str | None, as_json: bool) -> None:
+def history(app: App, session_name: str, page_id: str, actor: str | None) -> None:
     """Everything that happened to a page, or to all pages, oldest first.
 
     SESSION may be left out before PAGE: then it is the last one used (forks excluded).
@@ -173,7 +167,7 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
             return session.name or session.session_id, page, found
 
     name, page_id, found = app.run(read())
-    if as_json:
+    if app.as_json:
         told = [_movement(one) for one in found]
         app.term.data({"session": name, "page_id": page_id or None, "movements": told})
         return

@@ -14,7 +14,6 @@ from pagefault.cli.app import (
     json_option,
     names_of,
     page_argument,
-    pass_app,
     session_option,
 )
 from pagefault.cli.term import plural
@@ -43,8 +42,7 @@ def origins() -> None:
 @page_argument()
 @session_option
 @json_option
-@pass_app
-def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
+def show(app: App, page_id: str, session_name: str | None) -> None:
     app.existing_directory()
 
     async def work() -> tuple[PageOrigin, dict[str, str]]:
@@ -52,7 +50,7 @@ def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> Non
             row = await find_row(memory, session_name)
             return await memory.origins(row.session_id, page_id), await names_of(memory)
 
-    _print(app, *app.run(work()), as_json=as_json)
+    _print(app, *app.run(work()))
 
 
 @origins.command("raise", cls=Command, help=f"""Approve what a page says, by its digest.
@@ -67,22 +65,19 @@ def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> Non
 @session_option
 @dry_run_option
 @json_option
-@pass_app
-def raise_(
-    app: App, page_id: str, digest: str, session_name: str | None, dry_run: bool, as_json: bool
-) -> None:
+def raise_(app: App, page_id: str, digest: str, session_name: str | None) -> None:
     app.existing_directory()
 
     async def work() -> tuple[PageOrigin, dict[str, str]]:
-        async with app.reading() if dry_run else app.writing() as memory:
+        async with app.reading() if app.dry_run else app.writing() as memory:
             row = await find_row(memory, session_name)
-            told = await memory.raise_origin(row.session_id, page_id, digest, dry_run=dry_run)
+            told = await memory.raise_origin(row.session_id, page_id, digest, dry_run=app.dry_run)
             return told, await names_of(memory)
 
     told, names = app.run(work())
-    _print(app, told, names, as_json=as_json)
-    if not as_json:
-        done = "nothing was changed" if dry_run else "it counts as approved by you"
+    _print(app, told, names)
+    if not app.as_json:
+        done = "nothing was changed" if app.dry_run else "it counts as approved by you"
         app.term.note(f"the digest is that of {told.page_id}: {done}")
 
 
@@ -93,15 +88,8 @@ def raise_(
 @click.option("--all", "--session-whole", "whole", is_flag=True, help="All pages of --session.")
 @dry_run_option
 @json_option
-@pass_app
 def revoke(
-    app: App,
-    page_id: str | None,
-    session_name: str | None,
-    origin: str | None,
-    whole: bool,
-    dry_run: bool,
-    as_json: bool,
+    app: App, page_id: str | None, session_name: str | None, origin: str | None, whole: bool
 ) -> None:
     """Withdraw a page, an origin or a session, with everything that rests on it.
 
@@ -118,26 +106,26 @@ def revoke(
     app.existing_directory()
 
     async def work() -> tuple[tuple[Descendants, ...], dict[str, str]]:
-        async with app.reading() if dry_run else app.writing() as memory:
+        async with app.reading() if app.dry_run else app.writing() as memory:
             of_all = origin and not session_name
             session = (
                 "" if of_all else (await find_row(memory, session_name, in_full=whole)).session_id
             )
             found = await memory.revoke_origin(
-                session, page_id or "", origin=origin or "", dry_run=dry_run
+                session, page_id or "", origin=origin or "", dry_run=app.dry_run
             )
             return found, await names_of(memory)
 
     found, names = app.run(work())
-    if as_json:
+    if app.as_json:
         app.term.data(
-            {"done": not dry_run, "withdrawn": [_descendants(one, names) for one in found]}
+            {"done": not app.dry_run, "withdrawn": [_descendants(one, names) for one in found]}
         )
         return
     for one in found:
         app.term.line(f"{names[one.session_id]}: {', '.join(one.pages)}")
     pages = plural(sum(len(one.pages) for one in found), "page")
-    app.term.note(f"{pages} would be withdrawn" if dry_run else f"{pages} withdrawn")
+    app.term.note(f"{pages} would be withdrawn" if app.dry_run else f"{pages} withdrawn")
 
 
 def _descendants(one: Descendants, names: dict[str, str]) -> dict[str, Any]:
@@ -145,8 +133,8 @@ def _descendants(one: Descendants, names: dict[str, str]) -> dict[str, Any]:
     return {"session": name, "session_id": one.session_id, "pages": list(one.pages)}
 
 
-def _print(app: App, told: PageOrigin, names: dict[str, str], *, as_json: bool) -> None:
-    if as_json:
+def _print(app: App, told: PageOrigin, names: dict[str, str]) -> None:
+    if app.as_json:
         app.term.data(
             {
                 "page_id": told.page_id,

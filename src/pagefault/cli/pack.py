@@ -18,7 +18,6 @@ from pagefault.cli.app import (
     json_option,
     number_option,
     options,
-    pass_app,
     session_option,
 )
 from pagefault.cli.term import plural, redacted
@@ -116,7 +115,6 @@ _only_session = click.option(
     "out those that fail.",
 )
 @_packing
-@pass_app
 def pack(
     app: App,
     /,
@@ -153,7 +151,6 @@ def pack(
 )
 @session_option
 @_packing
-@pass_app
 def handoff(app: App, /, session_name: str | None, **options: Any) -> None:
     async def make(asked: Session | Memory, given: dict[str, Any]) -> ContextPack:
         from pagefault.service.session import Session
@@ -177,7 +174,6 @@ def handoff(app: App, /, session_name: str | None, **options: Any) -> None:
 )
 @_only_session
 @_packing
-@pass_app
 def synopsis(app: App, /, session_name: str | None, **options: Any) -> None:
     async def make(asked: Session | Memory, given: dict[str, Any]) -> ContextPack:
         return await asked.synopsis(**given)
@@ -202,14 +198,8 @@ def synopsis(app: App, /, session_name: str | None, **options: Any) -> None:
 )
 @click.option("--git", "git_range", metavar="RANGE", help="Commits to include, as for `git log`.")
 @_packing
-@pass_app
 def digest(
-    app: App,
-    /,
-    session_name: str | None,
-    since: str | None,
-    git_range: str | None,
-    **options: Any,
+    app: App, /, session_name: str | None, since: str | None, git_range: str | None, **options: Any
 ) -> None:
     from pagefault.cli.git_range import commits_of
 
@@ -234,7 +224,6 @@ def _hand_on(
     at: str | None,
     target: Path | None,
     older: Path | None,
-    as_json: bool,
     everywhere: bool = True,
 ) -> None:
     """Make a pack of a session, or of all of a memory, and print or write it."""
@@ -261,7 +250,7 @@ def _hand_on(
             return made, of, least
 
     made, of, least = app.run(read())
-    form = "json" if as_json else form
+    form = "json" if app.as_json else form
     if before is not None:
         changes = made.since(before)
         if form == "json":

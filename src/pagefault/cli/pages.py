@@ -15,7 +15,6 @@ from pagefault.cli.app import (
     find_session,
     json_option,
     page_argument,
-    pass_app,
     session_either,
     session_option,
 )
@@ -67,7 +66,6 @@ def pages() -> None:
 @topic_option
 @task_option
 @json_option
-@pass_app
 def ls(
     app: App,
     session_named: str | None,
@@ -76,7 +74,6 @@ def ls(
     everything: bool,
     topic: str,
     task: str,
-    as_json: bool,
 ) -> None:
     """List the latest pages of a session, in order.
 
@@ -110,7 +107,7 @@ def ls(
             }
 
     found = app.run(read())
-    if as_json:
+    if app.as_json:
         app.term.data(found)
         return
     app.term.table(
@@ -161,7 +158,6 @@ def ls(
     help="Write an artifact's bytes to FILE, which must not exist.",
 )
 @json_option
-@pass_app
 def show(
     app: App,
     page_id: str,
@@ -170,7 +166,6 @@ def show(
     when: str,
     text_only: bool,
     out: Path | None,
-    as_json: bool,
 ) -> None:
     """Show a page: its text and what is known about it.
 
@@ -201,7 +196,7 @@ def show(
             return told, page, int(served), text
 
     told, page, served, text = app.run(read())
-    if as_json:
+    if app.as_json:
         del told["hint"]
         told |= {"page_asked": page_id, "level_asked": level, "level": served, "text": text}
         told |= {"title": page.title, "part_of": page.part_of or None}
@@ -290,7 +285,6 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
 @task_option
 @profile_option
 @asking_options
-@pass_app
 def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:
     search_words(app, words, **options)
 
@@ -299,35 +293,31 @@ def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:
 @page_argument()
 @session_option
 @json_option
-@pass_app
-def pin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
+def pin(app: App, page_id: str, session_name: str | None) -> None:
     """Keep a page in the window, whatever policy says.
 
     JSON: {session, page_id, pinned, pins, proxied (then it is quoted with the next message, unless
     the client's request shows it)}.
     """
-    _set_pin(app, page_id, session_name, pinned=True, as_json=as_json)
+    _set_pin(app, page_id, session_name, pinned=True)
 
 
 @pages.command("unpin")
 @page_argument()
 @session_option
 @json_option
-@pass_app
-def unpin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
+def unpin(app: App, page_id: str, session_name: str | None) -> None:
     """Unpin a page: it may leave the window again.
 
     JSON: {session, page_id, pinned, pins, proxied}.
     """
-    _set_pin(app, page_id, session_name, pinned=False, as_json=as_json)
+    _set_pin(app, page_id, session_name, pinned=False)
 
 
 pages.add_command(compress)
 
 
-def _set_pin(
-    app: App, page_id: str, session_name: str | None, *, pinned: bool, as_json: bool
-) -> None:
+def _set_pin(app: App, page_id: str, session_name: str | None, *, pinned: bool) -> None:
     app.existing_directory()  # a pin creates no memory
 
     async def write() -> dict[str, Any]:
@@ -343,7 +333,7 @@ def _set_pin(
             }
 
     told = app.run(write())
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     stays = "is pinned" if told["proxied"] else "stays in the window from the next request on"

@@ -14,7 +14,6 @@ from pagefault.cli.app import (
     dry_run_option,
     find_session,
     json_option,
-    pass_app,
 )
 from pagefault.cli.moments import WHEN, time_of
 from pagefault.cli.proxied import QUOTED_SOON
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 @click.argument("text", required=False)
 @click.option("--clear", is_flag=True, help="Clear the goal.")
 @json_option
-@pass_app
-def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -> None:
+def goal(app: App, session: str, text: str | None, clear: bool) -> None:
     """Set the goal that stays in a session's window; without TEXT, show it.
 
     TEXT is a pinned page until the next goal replaces it, or --clear ends it.
@@ -56,7 +54,7 @@ def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -
             return await _goal_of(memory, found)
 
     told = app.run(show() if text is None and not clear else write())
-    if as_json:
+    if app.as_json:
         app.term.data(told)
     elif not told["goal"]:
         app.term.line("no goal is set")
@@ -65,7 +63,7 @@ def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -
         app.term.note(f"{told['goal']} of {called(told['session'])}")
     else:
         app.term.line(f"{told['goal']} is the goal")
-    if told["proxied"] and text is not None and not as_json:
+    if told["proxied"] and text is not None and not app.as_json:
         app.term.note(QUOTED_SOON)
 
 
@@ -92,8 +90,7 @@ async def _goal_of(memory: Memory, session: Session) -> dict[str, Any]:
 @click.argument("session", required=False, shell_complete=complete_session)
 @dry_run_option
 @json_option
-@pass_app
-def undo(app: App, session: str | None, dry_run: bool, as_json: bool) -> None:
+def undo(app: App, session: str | None) -> None:
     """Undo the newest pin, unpin or goal, or the claims of a message.
 
     Without SESSION, in the last one used (forks excluded).
@@ -104,47 +101,46 @@ def undo(app: App, session: str | None, dry_run: bool, as_json: bool) -> None:
     JSON: {session, undone (pin, unpin, goal or claims), page_ids, standing (the pages that stand or
     are pinned again because of it: what comes back is a new page), proxied, dry_run}.
     """
-    _undo(app, session, "undone", dry_run=dry_run, as_json=as_json)
+    _undo(app, session, "undone")
 
 
 @click.command(cls=Command)
 @click.argument("session", required=False, shell_complete=complete_session)
 @dry_run_option
 @json_option
-@pass_app
-def redo(app: App, session: str | None, dry_run: bool, as_json: bool) -> None:
+def redo(app: App, session: str | None) -> None:
     """Redo what `undo` undid last, unless something was pinned, set or claimed since.
 
     JSON: as of `undo`, with `redone` for `undone`.
     """
-    _undo(app, session, "redone", dry_run=dry_run, as_json=as_json)
+    _undo(app, session, "redone")
 
 
-def _undo(app: App, session: str | None, how: str, *, dry_run: bool, as_json: bool) -> None:
+def _undo(app: App, session: str | None, how: str) -> None:
     app.existing_directory()
 
     async def write() -> dict[str, Any]:
-        async with app.reading() if dry_run else app.writing() as memory:
+        async with app.reading() if app.dry_run else app.writing() as memory:
             found = await find_session(memory, session)
-            done = await (found.undo if how == "undone" else found.redo)(dry_run=dry_run)
+            done = await (found.undo if how == "undone" else found.redo)(dry_run=app.dry_run)
             return {
                 "session": found.name or found.session_id,
                 how: done.what,
                 "page_ids": list(done.page_ids),
                 "standing": list(done.standing),
-                "dry_run": dry_run,
+                "dry_run": app.dry_run,
                 "proxied": await memory.proxied(found) is not None,
             }
 
     told = app.run(write())
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
-    head = f"would be {how}" if dry_run else how
+    head = f"would be {how}" if app.dry_run else how
     app.term.line(f"{head}: {told[how]} {', '.join(told['page_ids'])} ({told['session']})")
     if told["standing"]:
         app.term.note(f"standing because of it: {', '.join(told['standing'])}")
-    if told["proxied"] and told[how] != "claims" and told["standing"] and not dry_run:
+    if told["proxied"] and told[how] != "claims" and told["standing"] and not app.dry_run:
         app.term.note(QUOTED_SOON)
 
 
@@ -152,8 +148,7 @@ def _undo(app: App, session: str | None, how: str, *, dry_run: bool, as_json: bo
 @click.argument("session", shell_complete=complete_session)
 @click.argument("name", required=False)
 @json_option
-@pass_app
-def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
+def checkpoint(app: App, session: str, name: str | None) -> None:
     """Name the current point of a session; without NAME, list the names.
 
     Everything written so far is flushed first. `pagefault at SESSION checkpoint:NAME` shows the
@@ -164,7 +159,7 @@ def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
     """
     app.existing_directory()
     if name is None:
-        _list_checkpoints(app, session, as_json=as_json)
+        _list_checkpoints(app, session)
         return
 
     async def write(session: Session) -> dict[str, Any]:
@@ -172,7 +167,7 @@ def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
         return {"session": session.name or session.session_id, "name": name, "seq": seq}
 
     told = app.write(session, write)
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     app.term.line(f"{told['name']!r} is record {told['seq']:,} of {called(told['session'])}")
@@ -198,8 +193,7 @@ def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
     help="Point to fork from: a turn, seq:345, checkpoint:NAME or a time. Default: now.",
 )
 @json_option
-@pass_app
-def fork(app: App, session: str, name: str, when: str | None, as_json: bool) -> None:
+def fork(app: App, session: str, name: str, when: str | None) -> None:
     async def write(session: Session) -> dict[str, Any]:
         made = await session.fork(name, **(time_of(when) if when else {}))
         return {
@@ -210,21 +204,21 @@ def fork(app: App, session: str, name: str, when: str | None, as_json: bool) -> 
         }
 
     told = app.write(session, write)
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     made = called(told["session"]) if told["session"] else "a session without a name"
     app.term.line(f"{made}, {told['session_id']}: {plural(told['pages'], 'page')}")
 
 
-def _list_checkpoints(app: App, session: str, *, as_json: bool) -> None:
+def _list_checkpoints(app: App, session: str) -> None:
     from pagefault.service.inspection.checkpoints import Checkpoint
 
     async def read(session: Session) -> tuple[str, list[Checkpoint]]:
         return session.name or session.session_id, await session.checkpoints()
 
     name, made = app.read(session, read)
-    if as_json:
+    if app.as_json:
         told = [
             {
                 "name": one.name,

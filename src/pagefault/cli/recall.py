@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Group, complete_session, pass_app, session_argument
+from pagefault.cli.app import App, Group, complete_session, session_argument
 from pagefault.cli.asking import (
     JSON,
     RELEVANCE,
@@ -38,7 +38,6 @@ def recall() -> None:
 )
 @session_argument
 @asking_options
-@pass_app
 def recent(app: App, /, session_name: str | None, **options: Any) -> None:
     _ask(
         app,
@@ -59,7 +58,6 @@ def recent(app: App, /, session_name: str | None, **options: Any) -> None:
 )
 @session_argument
 @asking_options
-@pass_app
 def timeline(app: App, /, session_name: str | None, **options: Any) -> None:
     _ask(
         app,
@@ -98,7 +96,6 @@ def _named(
 )
 @click.argument("named", metavar="[SESSION] TOPIC", nargs=-1, required=True, callback=_named)
 @asking_options
-@pass_app
 def topic(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
     session_name, topic = named
     _ask(
@@ -120,7 +117,6 @@ def topic(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
 )
 @click.argument("named", metavar="[SESSION] TASK", nargs=-1, required=True, callback=_named)
 @asking_options
-@pass_app
 def task(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
     session_name, task = named
     _ask(
@@ -146,6 +142,5 @@ def task(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
 @click.argument("words", nargs=-1, required=True)
 @profile_option
 @asking_options
-@pass_app
 def search(app: App, /, session_name: str, words: tuple[str, ...], **options: Any) -> None:
     search_words(app, words, session_name=session_name, **options)

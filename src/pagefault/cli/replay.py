@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.bench import number
 from pagefault.cli.term import plural
 from pagefault.cli.transcripts import FORMATS, guess
@@ -108,7 +108,6 @@ _AMISS = (  # shown with these unless they are 0
 @click.option("--ephemeral", is_flag=True, help="Use a temporary folder, deleted afterwards.")
 @click.option("--all", "every", is_flag=True, help="Show every figure. JSON always has all.")
 @json_option
-@pass_app
 def replay(
     app: App,
     file: Path,
@@ -122,7 +121,6 @@ def replay(
     prices: str | None,
     ephemeral: bool,
     every: bool,
-    as_json: bool,
 ) -> None:
     """Run recorded conversations through a small window and measure what is lost.
 
@@ -156,7 +154,7 @@ def replay(
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
-    if as_json:
+    if app.as_json:
         app.term.data(report)
     else:
         measured = [name for name in _SHOWN if report.get(name) is not None]

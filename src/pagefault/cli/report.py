@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pagefault import __version__
-from pagefault.cli.app import App, Command, find_session, json_option, pass_app, session_argument
+from pagefault.cli.app import App, Command, find_session, json_option, session_argument
 from pagefault.cli.term import plural, printable, redacted
 from pagefault.views.files import place
 
@@ -26,8 +26,7 @@ from pagefault.views.files import place
     help="File to write, replacing what is there. - is stdout.",
 )
 @json_option
-@pass_app
-def report(app: App, session_name: str | None, target: Path, as_json: bool) -> None:
+def report(app: App, session_name: str | None, target: Path) -> None:
     """Write a session as one page of HTML: what each request held, what came back, what it cost.
 
     The page needs no network and no script, and can be printed. It quotes the conversation: what
@@ -45,7 +44,7 @@ def report(app: App, session_name: str | None, target: Path, as_json: bool) -> N
             return await picture_of(memory, session, clean=lambda text: printable(redacted(text)))
 
     picture = app.run(read())
-    if as_json:
+    if app.as_json:
         app.term.data(to_dict(picture))
         return
     from pagefault.views.report import render_report

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import (
-    App,
-    WithDefault,
-    find_kept,
-    json_option,
-    names_of,
-    pass_app,
-)
+from pagefault.cli.app import App, WithDefault, find_kept, json_option, names_of
 from pagefault.cli.term import plural
 from pagefault.model.kinds import Kind
 
@@ -54,8 +47,7 @@ _session_option = click.option(
     {_JSON}
     """)  # fmt: skip
 @json_option
-@pass_app
-def show(app: App, as_json: bool) -> None:
+def show(app: App) -> None:
     app.existing_directory()
 
     async def work() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -63,7 +55,7 @@ def show(app: App, as_json: bool) -> None:
             rules = await memory.retention()
             return await _told(memory, rules, await memory.expire(dry_run=True))
 
-    _print(app, *app.run(work()), as_json=as_json)
+    _print(app, *app.run(work()))
 
 
 @retention.command("set", help=f"""Set how long pages are kept: 7d, 30d, 90d, any
@@ -78,15 +70,7 @@ def show(app: App, as_json: bool) -> None:
 @_session_option
 @click.option("--dry-run", is_flag=True, help="Only show what would then be past its time.")
 @json_option
-@pass_app
-def set_(
-    app: App,
-    keep: str,
-    kind: str | None,
-    session_name: str | None,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def set_(app: App, keep: str, kind: str | None, session_name: str | None, dry_run: bool) -> None:
     async def work() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         async with app.reading() if dry_run else app.writing() as memory:
             session = await find_kept(memory, session_name) if session_name else ""
@@ -99,7 +83,7 @@ def set_(
             expired = await memory.expire(dry_run=True, rules=rules)
             return await _told(memory, rules, expired)
 
-    _print(app, *app.run(work()), as_json=as_json)
+    _print(app, *app.run(work()))
 
 
 @retention.command("apply", help=f"""Forget what is past its time, now.
@@ -110,8 +94,7 @@ def set_(
     "--yes", is_flag=True, help="Forget it. Without --yes, only show what would be forgotten."
 )
 @json_option
-@pass_app
-def apply(app: App, yes: bool, as_json: bool) -> None:
+def apply(app: App, yes: bool) -> None:
     app.existing_directory()
 
     async def work() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -121,8 +104,8 @@ def apply(app: App, yes: bool, as_json: bool) -> None:
             return _objects(names, rules, await memory.expire(dry_run=not yes))
 
     rules, expired = app.run(work())
-    _print(app, rules, expired, as_json=as_json)
-    if expired and not yes and not as_json:
+    _print(app, rules, expired)
+    if expired and not yes and not app.as_json:
         app.term.note("nothing was changed. To do it, which cannot be undone, pass --yes")
 
 
@@ -160,11 +143,9 @@ def _objects(
     )
 
 
-def _print(
-    app: App, rules: list[dict[str, Any]], expired: list[dict[str, Any]], *, as_json: bool
-) -> None:
+def _print(app: App, rules: list[dict[str, Any]], expired: list[dict[str, Any]]) -> None:
     term = app.term
-    if as_json:
+    if app.as_json:
         term.data({"rules": rules, "expired": expired})
         return
     if rules:

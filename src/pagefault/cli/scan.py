@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.term import plural
 
 BYTES_MAX = 64 * 1024 * 1024
@@ -19,8 +19,7 @@ BYTES_MAX = 64 * 1024 * 1024
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--text", "show", is_flag=True, help="Print the text as it would be stored.")
 @json_option
-@pass_app
-def scan(app: App, paths: tuple[Path, ...], show: bool, as_json: bool) -> None:
+def scan(app: App, paths: tuple[Path, ...], show: bool) -> None:
     """Show what would be redacted from a file before it is written, and by which rule.
 
     PATHS are files; without any, standard input is read. Nothing is written, and no secret is
@@ -54,7 +53,7 @@ def scan(app: App, paths: tuple[Path, ...], show: bool, as_json: bool) -> None:
         told = {"path": "-" if path is None else str(path), "chars": len(text), "found": found}
         files.append(told | ({"text": screen.clean(text)} if show else {}))
     names = ["known values", *(layer.name for layer in layers)]
-    if as_json:
+    if app.as_json:
         app.term.data({"layers": names, "files": files})
     elif show:
         for one in files:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 
 
 @click.command(cls=Command)
 @json_option
-@pass_app
-def schema(app: App, as_json: bool) -> None:
+def schema(app: App) -> None:
     """Print the JSON Schema of a log record.
 
     Each line of a file under log/ is one record. The schema is JSON with or without --json.

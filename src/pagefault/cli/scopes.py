@@ -17,7 +17,6 @@ from pagefault.cli.app import (
     find_row,
     json_option,
     page_argument,
-    pass_app,
     session_option,
 )
 from pagefault.cli.term import iso, plural
@@ -79,8 +78,7 @@ def scopes() -> None:
     JSON: a list of what `scopes show` prints: {_REGION.removeprefix("JSON: ")}
     """)  # fmt: skip
 @json_option
-@pass_app
-def list_(app: App, as_json: bool) -> None:
+def list_(app: App) -> None:
     app.existing_directory()
 
     async def work() -> list[Region]:
@@ -88,7 +86,7 @@ def list_(app: App, as_json: bool) -> None:
             return await memory.regions()
 
     found = app.run(work())
-    if as_json:
+    if app.as_json:
         app.term.data([_object(one) for one in found])
     elif found:
         rows = [
@@ -106,8 +104,7 @@ def list_(app: App, as_json: bool) -> None:
     """)  # fmt: skip
 @click.argument("region")
 @json_option
-@pass_app
-def show(app: App, region: str, as_json: bool) -> None:
+def show(app: App, region: str) -> None:
     app.existing_directory()
 
     async def work() -> Region:
@@ -120,7 +117,7 @@ def show(app: App, region: str, as_json: bool) -> None:
                 raise RegionNotFound(name)
             return found[name]
 
-    _print_region(app, app.run(work()), as_json=as_json)
+    _print_region(app, app.run(work()))
 
 
 @scopes.command("pages", help="""Show the pages of a region in full, newest first.
@@ -130,8 +127,7 @@ def show(app: App, region: str, as_json: bool) -> None:
 @click.argument("region")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help=LIMIT)
 @json_option
-@pass_app
-def pages(app: App, region: str, limit: int, as_json: bool) -> None:
+def pages(app: App, region: str, limit: int) -> None:
     app.existing_directory()
 
     async def work() -> dict[str, Any]:
@@ -158,7 +154,7 @@ def pages(app: App, region: str, limit: int, as_json: bool) -> None:
             }
 
     told = app.run(work())
-    if as_json:
+    if app.as_json:
         app.term.data(told)
         return
     for one in told["pages"]:
@@ -198,7 +194,6 @@ def pages(app: App, region: str, limit: int, as_json: bool) -> None:
 )
 @dry_run_option
 @json_option
-@pass_app
 def create(
     app: App,
     region: str,
@@ -209,8 +204,6 @@ def create(
     write: Sequence[str],
     promote: Sequence[str],
     consent: str,
-    dry_run: bool,
-    as_json: bool,
 ) -> None:
     async def work() -> Region:
         async with app.writing() as memory:
@@ -223,11 +216,10 @@ def create(
                 write=_granted(write),
                 promote=_granted(promote),
                 consent=consent,
-                dry_run=dry_run,
+                dry_run=app.dry_run,
             )
 
-    _print_region(app, app.run(work()), as_json=as_json)
-    _note_dry(app, dry_run=dry_run, as_json=as_json)
+    _print_region(app, app.run(work()))
 
 
 @scopes.command("fork", help=f"""Fork a region: a new one with its current pages.
@@ -241,14 +233,12 @@ def create(
 @_by_option
 @dry_run_option
 @json_option
-@pass_app
-def fork(app: App, region: str, name: str, by: str, dry_run: bool, as_json: bool) -> None:
+def fork(app: App, region: str, name: str, by: str) -> None:
     async def work() -> Region:
         async with app.writing() as memory:
-            return await memory.fork_region(region, name, by=by, dry_run=dry_run)
+            return await memory.fork_region(region, name, by=by, dry_run=app.dry_run)
 
-    _print_region(app, app.run(work()), as_json=as_json)
-    _note_dry(app, dry_run=dry_run, as_json=as_json)
+    _print_region(app, app.run(work()))
 
 
 @scopes.command("policy", help=f"""Change who may do what in a region.
@@ -269,7 +259,6 @@ def fork(app: App, region: str, name: str, by: str, dry_run: bool, as_json: bool
 @_by_option
 @dry_run_option
 @json_option
-@pass_app
 def policy(
     app: App,
     region: str,
@@ -279,8 +268,6 @@ def policy(
     consent: str | None,
     owner: str | None,
     by: str,
-    dry_run: bool,
-    as_json: bool,
 ) -> None:
     async def work() -> Region:
         async with app.writing() as memory:
@@ -292,11 +279,10 @@ def policy(
                 consent=consent,
                 owner=owner,
                 by=by,
-                dry_run=dry_run,
+                dry_run=app.dry_run,
             )
 
-    _print_region(app, app.run(work()), as_json=as_json)
-    _note_dry(app, dry_run=dry_run, as_json=as_json)
+    _print_region(app, app.run(work()))
 
 
 @scopes.command("mount", help=f"""Mount a region in a session.
@@ -310,17 +296,11 @@ def policy(
 @click.option("--rw", is_flag=True, help="Mount it for writing as well. Default: for reading only.")
 @dry_run_option
 @json_option
-@pass_app
-def mount(
-    app: App, region: str, session_name: str | None, rw: bool, dry_run: bool, as_json: bool
-) -> None:
+def mount(app: App, region: str, session_name: str | None, rw: bool) -> None:
     made = app.write(
-        session_name,
-        lambda s: s.mount(region, "rw" if rw else "ro", dry_run=dry_run),
-        dry_run=dry_run,
+        session_name, lambda s: s.mount(region, "rw" if rw else "ro", dry_run=app.dry_run)
     )
-    _print_mount(app, made, as_json=as_json)
-    _note_dry(app, dry_run=dry_run, as_json=as_json)
+    _print_mount(app, made)
 
 
 @scopes.command("unmount", help=f"""Unmount a region from a session.
@@ -331,16 +311,15 @@ def mount(
 @session_option
 @dry_run_option
 @json_option
-@pass_app
-def unmount(app: App, region: str, session_name: str | None, dry_run: bool, as_json: bool) -> None:
-    was = app.write(session_name, lambda s: s.unmount(region, dry_run=dry_run), dry_run=dry_run)
-    if as_json:
+def unmount(app: App, region: str, session_name: str | None) -> None:
+    was = app.write(session_name, lambda s: s.unmount(region, dry_run=app.dry_run))
+    if app.as_json:
         app.term.data(_mount_object(was, region=True))
     elif was.mode:
         app.term.line(f"{was.session} no longer mounts {was.region}")
     else:
         app.term.line(f"{was.session} did not mount {was.region}")
-    _note_dry(app, dry_run=dry_run, as_json=as_json)
+    _note_dry(app)
 
 
 @scopes.command("consent", help=f"""Grant or withdraw a session's access, as the
@@ -354,29 +333,20 @@ def unmount(app: App, region: str, session_name: str | None, dry_run: bool, as_j
 @_by_option
 @dry_run_option
 @json_option
-@pass_app
-def consent(
-    app: App,
-    region: str,
-    mode: str,
-    session_name: str | None,
-    by: str,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def consent(app: App, region: str, mode: str, session_name: str | None, by: str) -> None:
     async def work() -> Mount | None:
         async with app.writing() as memory:
             row = await find_row(memory, session_name)
-            return await memory.consent(region, row.session_id, mode, by=by, dry_run=dry_run)
+            return await memory.consent(region, row.session_id, mode, by=by, dry_run=app.dry_run)
 
     stands = app.run(work())
-    if stands is None and not as_json:
-        app.term.line("the session does not mount it; `pagefault scopes mount` does")
-    elif stands is None:
+    if stands is not None:
+        _print_mount(app, stands)
+    elif app.as_json:
         app.term.data(None)
     else:
-        _print_mount(app, stands, as_json=as_json)
-    _note_dry(app, dry_run=dry_run, as_json=as_json)
+        app.term.line("the session does not mount it; `pagefault scopes mount` does")
+        _note_dry(app)
 
 
 @scopes.command("promote", help=f"""Copy a page of a session into a region.
@@ -390,15 +360,9 @@ def consent(
 @session_option
 @dry_run_option
 @json_option
-@pass_app
-def promote(
-    app: App, page_id: str, region: str, session_name: str | None, dry_run: bool, as_json: bool
-) -> None:
-    made = app.write(
-        session_name, lambda s: s.promote(page_id, region, dry_run=dry_run), dry_run=dry_run
-    )
-    _print_brought(app, made, as_json=as_json)
-    _note_dry(app, dry_run=dry_run, as_json=as_json)
+def promote(app: App, page_id: str, region: str, session_name: str | None) -> None:
+    made = app.write(session_name, lambda s: s.promote(page_id, region, dry_run=app.dry_run))
+    _print_brought(app, made)
 
 
 @scopes.command("share", help=f"""Write a text into a region, as typed by the user.
@@ -413,23 +377,13 @@ def promote(
 @click.option("--title", default="", help="Title of the text.")
 @dry_run_option
 @json_option
-@pass_app
-def share(
-    app: App,
-    region: str,
-    text: str,
-    session_name: str | None,
-    title: str,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def share(app: App, region: str, text: str, session_name: str | None, title: str) -> None:
     text = _read_in() if text == "-" else text
 
     made = app.write(
-        session_name, lambda s: s.share(text, region, title=title, dry_run=dry_run), dry_run=dry_run
+        session_name, lambda s: s.share(text, region, title=title, dry_run=app.dry_run)
     )
-    _print_brought(app, made, as_json=as_json)
-    _note_dry(app, dry_run=dry_run, as_json=as_json)
+    _print_brought(app, made)
 
 
 def _read_in() -> str:
@@ -449,15 +403,7 @@ def _read_in() -> str:
 @click.option("--user", metavar="NAME", help="User of the session.")
 @dry_run_option
 @json_option
-@pass_app
-def assign(
-    app: App,
-    session_name: str | None,
-    project: str | None,
-    user: str | None,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def assign(app: App, session_name: str | None, project: str | None, user: str | None) -> None:
     """Assign a session to a user and a project, by which policies know it. Without either, show
     them.
 
@@ -469,7 +415,7 @@ def assign(
         async with app.writing() if is_set else app.reading() as memory:
             row = await find_row(memory, session_name)
             if is_set:
-                await memory.assign(row.session_id, project=project, user=user, dry_run=dry_run)
+                await memory.assign(row.session_id, project=project, user=user, dry_run=app.dry_run)
             was = await memory.assignment(row.session_id)
             told = [was[0] if project is None else project, was[1] if user is None else user]
             return {
@@ -480,19 +426,19 @@ def assign(
             }
 
     told = app.run(work())
-    if as_json:
+    if app.as_json:
         app.term.data(told)
     else:
         for name in ("session", "project", "user"):
             app.term.line(f"{name}: {told[name] or 'none'}")
-    _note_dry(app, dry_run=dry_run, as_json=as_json)
+    _note_dry(app)
 
 
 # --- what is printed ----------------------------------------------------------------------------
 
 
-def _note_dry(app: App, *, dry_run: bool, as_json: bool) -> None:
-    if dry_run and not as_json:
+def _note_dry(app: App) -> None:
+    if app.dry_run and not app.as_json:
         app.term.note("nothing was changed")
 
 
@@ -522,8 +468,8 @@ def _mount_object(one: Mount, *, region: bool) -> dict[str, Any]:
     return {"region": one.region, **told} if region else told
 
 
-def _print_region(app: App, one: Region, *, as_json: bool) -> None:
-    if as_json:
+def _print_region(app: App, one: Region) -> None:
+    if app.as_json:
         app.term.data(_object(one))
         return
     told = {
@@ -540,20 +486,23 @@ def _print_region(app: App, one: Region, *, as_json: bool) -> None:
         app.term.line(f"{name}: {value}")
     for mount in one.mounts:
         app.term.line(f"{mount.session}: {mount.mode}, {_WHY.get(mount.why, 'open')}")
+    _note_dry(app)
 
 
-def _print_mount(app: App, one: Mount, *, as_json: bool) -> None:
-    if as_json:
+def _print_mount(app: App, one: Mount) -> None:
+    if app.as_json:
         app.term.data(_mount_object(one, region=True))
     else:
         stands = _WHY.get(one.why, "open")
         app.term.line(f"{one.session} mounts {one.region}, {one.mode}: {stands}")
+        _note_dry(app)
 
 
-def _print_brought(app: App, one: Promotion, *, as_json: bool) -> None:
-    if as_json:
+def _print_brought(app: App, one: Promotion) -> None:
+    if app.as_json:
         app.term.data(asdict(one))
         return
     what = plural(len(one.sources) or len(one.pages) or 1, "page")
     ids = f" as {', '.join(one.pages)}" if one.pages else ""
     app.term.line(f"{what} to {one.region}{ids}, origin {one.origin}")
+    _note_dry(app)

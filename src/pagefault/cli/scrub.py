@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -34,10 +34,7 @@ BYTES_MAX: Final = 1024 * 1024
     "--yes", is_flag=True, help="Redact it. Without --yes, only show what would be redacted."
 )
 @json_option
-@pass_app
-def scrub(
-    app: App, files: tuple[str, ...], paths: bool, dry_run: bool, yes: bool, as_json: bool
-) -> None:
+def scrub(app: App, files: tuple[str, ...], paths: bool, dry_run: bool, yes: bool) -> None:
     """Redact what is already written, by the current rules.
 
     These are the rules of `pagefault scan`, the known values (configured keys, secrets of the
@@ -63,7 +60,7 @@ def scrub(
     root = ["--root", app.root] if app.root else []
     given = [word for name in files for word in ("--value-from", name)]
     words = ["pagefault", *root, "scrub", *given, *(["--paths"] if paths else []), "--yes"]
-    if as_json:
+    if app.as_json:
         told = {"command": shlex.join(words)} if not yes else {}
         app.term.data(asdict(done) | told)
         return

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pagefault.cli.app import App, Command, pass_app
+from pagefault.cli.app import App, Command
 from pagefault.cli.asking import (
     JSON,
     RELEVANCE,
@@ -34,6 +34,5 @@ from pagefault.cli.asking import (
 @in_option("Only pages imported from SOURCE: chatgpt, claude, claude-code, codex …")
 @profile_option
 @asking_options
-@pass_app
 def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:
     search_words(app, words, everywhere=True, **options)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app, session_argument
+from pagefault.cli.app import App, Command, json_option, session_argument
 from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     help="Number of the request, as in `pagefault ledger`.",
 )
 @json_option
-@pass_app
-def sent(
-    app: App, session_name: str | None, turn: int | None, number: int | None, as_json: bool
-) -> None:
+def sent(app: App, session_name: str | None, turn: int | None, number: int | None) -> None:
     """Show a past request, byte for byte as it was packed: the last of a turn, or by number.
 
     Without SESSION, of the last one used (forks excluded).
@@ -51,7 +48,7 @@ def sent(
 
     name, told = app.read(session_name, read)
     request = told.request
-    if as_json:
+    if app.as_json:
         app.term.data(
             {
                 "session": name,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -117,7 +117,6 @@ if TYPE_CHECKING:
 @click.option("--parent", type=int, default=0, hidden=True)
 @click.option("--log", default="", hidden=True)
 @json_option
-@pass_app
 def serve(
     app: App,
     upstreams: tuple[str, ...],
@@ -135,7 +134,6 @@ def serve(
     unit_kind: str | None,
     parent: int,
     log: str,
-    as_json: bool,
 ) -> None:
     """Run a proxy for coding clients that keeps their conversations and fits them into a window.
 
@@ -193,10 +191,10 @@ def serve(
         wanted = _Wanted(
             read, window or 0, user or "", wants_token, faults, marks, forms, mcp_write
         )
-        _detach(app, words, wanted, token, as_json=as_json)
+        _detach(app, words, wanted, token)
     else:
         how = _How(faults, marks, forms, parent, log)
-        app.run(_serve(app, read, host, port, window, who, how, as_json=as_json))
+        app.run(_serve(app, read, host, port, window, who, how))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +211,7 @@ class _Wanted:
     mcp_writes: bool
 
 
-def _detach(
-    app: App, words: list[str], wanted: _Wanted, token: str | None, *, as_json: bool
-) -> None:
+def _detach(app: App, words: list[str], wanted: _Wanted, token: str | None) -> None:
     import fcntl
 
     from pagefault.cli.background import log_file, running_on, start
@@ -248,15 +244,15 @@ def _detach(
                     f"{one.upstream}, window {one.window:,}",
                     hint="`pagefault stop` ends it",
                 )
-            _told(app, one, started=False, as_json=as_json)
+            _told(app, one, started=False)
             return
         env = {**os.environ, **({"PAGEFAULT_PROXY_TOKEN": token} if token is not None else {})}
         words = ["--root", root, *words, "--log", str(log)]
-        _told(app, start(words, log=log, env=env), started=True, as_json=as_json)
+        _told(app, start(words, log=log, env=env), started=True)
 
 
-def _told(app: App, one: Running, *, started: bool, as_json: bool) -> None:
-    if as_json:
+def _told(app: App, one: Running, *, started: bool) -> None:
+    if app.as_json:
         app.term.data(_object(one) | {"started": started})
         return
     is_new = "listening on" if started else "already running on"
@@ -323,8 +319,6 @@ async def _serve(
     window: int | None,
     who: _Who,
     how: _How,
-    *,
-    as_json: bool,
 ) -> None:
     from pagefault.cli.dashboard import dashboard_beside
     from pagefault.engine.endpoint import checked_url, is_loopback
@@ -347,7 +341,7 @@ async def _serve(
     def ready(url: str) -> None:
         one = _running(desk, config.root, url, upstreams, window or 0, who, how)
         _list(leaving, app, one)
-        if as_json:
+        if app.as_json:
             app.term.record(_object(one))
         app.term.note(f"listening on {url}, passing on to {upstreams['']}")
         for name, upstream in one.upstreams.items():
@@ -397,13 +391,7 @@ async def _serve(
 
 
 def _running(
-    desk: Desk,
-    root: str,
-    url: str,
-    upstreams: Mapping[str, str],
-    window: int,
-    who: _Who,
-    how: _How,
+    desk: Desk, root: str, url: str, upstreams: Mapping[str, str], window: int, who: _Who, how: _How
 ) -> Running:
     from pagefault import __version__
     from pagefault.proxy.running import Running

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app, shown_titles, titles_of
+from pagefault.cli.app import App, Command, json_option, shown_titles, titles_of
 from pagefault.cli.term import cut, iso, local, named, plural
 from pagefault.model.kinds import ControlMode
 
@@ -21,8 +21,7 @@ _TITLE: Final = 40  # cells
 @click.command(cls=Command)
 @click.option("--forks", is_flag=True, help="Include forks. JSON always includes them.")
 @json_option
-@pass_app
-def sessions(app: App, forks: bool, as_json: bool) -> None:
+def sessions(app: App, forks: bool) -> None:
     """List the sessions of a memory.
 
     The most recently used comes first. `name` is enough to name a session; for a proxied one it is
@@ -33,8 +32,8 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
     """
     from pagefault.service.lookup.names import brief_names, forked
 
-    rows, modes, titles = app.run(_read(app, titles_of if as_json else shown_titles))
-    if as_json:
+    rows, modes, titles = app.run(_read(app, titles_of if app.as_json else shown_titles))
+    if app.as_json:
         app.term.data(_objects(rows, modes, titles))
         return
     marked = any(mode != ControlMode.ASSIST for mode in modes.values())

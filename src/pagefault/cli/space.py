@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, number_option, pass_app
+from pagefault.cli.app import App, Command, json_option, number_option
 from pagefault.cli.term import plural
 from pagefault.cli.upkeep import store_tools, tell_strays
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 @number_option("--keep", 1, "Leave the newest N full segments as they are.", metavar="N")
 @click.option("--dry-run", is_flag=True, help="Only show what would be moved, and what that saves.")
 @json_option
-@pass_app
-def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) -> None:
+def archive(app: App, to: Path | None, keep: int, dry_run: bool) -> None:
     """Compress old segments; they can be read as before.
 
     Full segments of the log (10 MB each) are moved to an archive: gzip files, which `gunzip` turns
@@ -56,7 +55,7 @@ def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) 
             dry_run=dry_run,
             progress=lambda done, total: progress("archiving", done, total),
         )
-    if as_json:
+    if app.as_json:
         app.term.data(_told(moved, path, directory="archive"))
         return
     if not moved.segments:
@@ -83,8 +82,7 @@ async def _to_open(app: App) -> set[Seq]:
     "--yes", is_flag=True, help="Delete it. Without --yes, only show what would be deleted."
 )
 @json_option
-@pass_app
-def gc(app: App, yes: bool, as_json: bool) -> None:
+def gc(app: App, yes: bool) -> None:
     """Find unreferenced files, and with --yes delete them.
 
     A process that is killed may leave bytes of an artifact that no record references, or a partly
@@ -109,7 +107,7 @@ def gc(app: App, yes: bool, as_json: bool) -> None:
             delete=yes,
             progress=lambda done, total: progress("reading the log", done, total),
         )
-    if as_json:
+    if app.as_json:
         app.term.data(_told(found, path))
         return
     term = app.term

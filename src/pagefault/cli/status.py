@@ -14,7 +14,6 @@ from pagefault.cli.app import (
     called,
     find_session,
     json_option,
-    pass_app,
     session_argument,
     shown_titles,
 )
@@ -83,8 +82,7 @@ _SHOWN = {  # the figures for people; JSON has them all
 @click.option("--all", "every", is_flag=True, help="Show every figure, and its target.")
 @click.option("--per-turn", is_flag=True, help="Include the figures of each turn (JSON only).")
 @json_option
-@pass_app
-def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_json: bool) -> None:
+def status(app: App, session_name: str | None, every: bool, per_turn: bool) -> None:
     """Show the state of a session: its window, what came back, what needs attention.
 
     Without SESSION, the last one used (forks excluded). All figures are folded from the log.
@@ -113,11 +111,11 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool, as_j
             uses = await memory.usage(session.session_id)
             amiss = await concerns_of(memory, session, metrics, proxied)
             formed = await session.formations()
-            called = "" if as_json else await _called(app.term, memory, now)
+            called = "" if app.as_json else await _called(app.term, memory, now)
             return now, metrics, proxied, embedding, memory.is_adopted, uses, amiss, formed
 
     now, metrics, proxied, embedding, is_adopted, uses, amiss, formed = app.run(read())
-    if as_json:
+    if app.as_json:
         budget = asdict(now.budget) | {
             "reserved": now.budget.reserved,
             "used": now.budget.used,
@@ -308,8 +306,7 @@ def _met(one: Judged) -> str:
 @click.command(cls=Command)
 @session_argument
 @json_option
-@pass_app
-def ledger(app: App, session_name: str | None, as_json: bool) -> None:
+def ledger(app: App, session_name: str | None) -> None:
     """Show each request's predicted cost, the provider's report, and why they differ.
 
     `tokens`, `cached` and `cost` are predictions; `counted`, `read` and `reported` are the
@@ -330,7 +327,7 @@ def ledger(app: App, session_name: str | None, as_json: bool) -> None:
 
     name, prices, entries = app.read(session_name, read)
     lines = [entry.line(prices) for entry in entries]
-    if as_json:
+    if app.as_json:
         calls = entries.to_dicts(prices)
         told = summary(prices, lines)
         app.term.data({"session": name, "prices": prices.name, "calls": calls, "summary": told})

@@ -6,11 +6,11 @@ from contextlib import suppress
 
 import click
 
-from pagefault.cli.app import Command
+from pagefault.cli.app import App, Command
 
 
 @click.command(cls=Command)
-def statusline() -> None:
+def statusline(_app: App) -> None:
     """Print a line for Claude Code: its window, what left it, what came back, cache and cost.
 
     Reads on stdin the JSON that Claude Code gives its status line, and asks the proxy at

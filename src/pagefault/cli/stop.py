@@ -6,14 +6,13 @@ import os
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 
 
 @click.command(cls=Command)
 @click.option("--dry-run", is_flag=True, help="Only show which would be stopped.")
 @json_option
-@pass_app
-def stop(app: App, dry_run: bool, as_json: bool) -> None:
+def stop(app: App, dry_run: bool) -> None:
     """Stop the proxy that runs on a memory, and wait until it has released it.
 
     Answers in progress get a few seconds. Proxies that `wrap` started for one client end with that
@@ -42,10 +41,10 @@ def stop(app: App, dry_run: bool, as_json: bool) -> None:
                 "stopped": stopped,
             }
         )
-        if not as_json:
+        if not app.as_json:
             verb = "would end" if dry_run else "ended" if stopped else "could not end"
             app.term.line(f"{verb} {one.url} (pid {one.pid})")
-    if as_json:
+    if app.as_json:
         app.term.data(rows)
     if not dry_run and not all(row["stopped"] for row in rows):
         raise StoreBusy(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pagefault.cli.app import App, Command, find_session, pass_app, session_argument
+from pagefault.cli.app import App, Command, find_session, session_argument
 from pagefault.cli.term import printable, redacted
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     help="Colour theme. Ctrl+P in the studio changes it, too.",
 )
 @click.option("--words", is_flag=True, help="Show sentences instead of bars, for screen readers.")
-@pass_app
 def studio(app: App, session_name: str | None, theme: str, words: bool) -> None:
     """Browse a memory, travel in time, and correct its claims.
 

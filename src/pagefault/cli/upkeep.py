@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 from pagefault.cli.outcome import PROBLEMS, worded
 from pagefault.cli.term import plural
 
@@ -39,8 +39,7 @@ def tell_strays(app: App, root: Path) -> None:
 
 @click.command(cls=Command)
 @json_option
-@pass_app
-def verify(app: App, as_json: bool) -> None:
+def verify(app: App) -> None:
     """Read everything in a memory and check that it is consistent.
 
     Checksums, numbering, commitments, the chain of links, the index, and whether every session
@@ -50,7 +49,7 @@ def verify(app: App, as_json: bool) -> None:
     """
     path = app.existing_directory()
     found, notices = app.run(_verify(app, path))
-    if as_json:
+    if app.as_json:
         app.term.data(
             {
                 "ok": not found.problems,
@@ -93,8 +92,7 @@ async def _verify(app: App, path: Path) -> tuple[Verification, list[str]]:
 
 @click.command(cls=Command)
 @json_option
-@pass_app
-def rebuild(app: App, as_json: bool) -> None:
+def rebuild(app: App) -> None:
     """Rebuild the index from the log.
 
     The index is derived, so nothing can be lost. Sessions, pages and search are as before. If the
@@ -104,7 +102,7 @@ def rebuild(app: App, as_json: bool) -> None:
     path = app.existing_directory()
     tell_strays(app, path)
     rebuilt = _rebuild(app, path)
-    if as_json:
+    if app.as_json:
         told = {
             "root": str(path),
             "records": rebuilt.records,
@@ -137,8 +135,7 @@ def _rebuild(app: App, path: Path) -> Rebuilt:
 
 @click.command(cls=Command)
 @json_option
-@pass_app
-def repair(app: App, as_json: bool) -> None:
+def repair(app: App) -> None:
     """Set damaged records aside and go on with the rest.
 
     Damaged bytes are moved to `quarantine/`, never deleted; their records are marked as lost, and
@@ -150,7 +147,7 @@ def repair(app: App, as_json: bool) -> None:
     path = app.existing_directory()
     tell_strays(app, path)
     report = repair_root(path, **store_tools())
-    if as_json:
+    if app.as_json:
         app.term.data(
             {
                 "root": str(path),
@@ -182,8 +179,7 @@ def repair(app: App, as_json: bool) -> None:
 
 @click.command(cls=Command)
 @json_option
-@pass_app
-def upgrade(app: App, as_json: bool) -> None:
+def upgrade(app: App) -> None:
     """Upgrade a memory of an earlier format.
 
     A new log is written beside the old one, read back, and compared with it. Then it replaces the
@@ -204,7 +200,7 @@ def upgrade(app: App, as_json: bool) -> None:
         )
     if made.is_done:
         _rebuild(app, path)
-    if as_json:
+    if app.as_json:
         told = {"root": str(path), "upgraded": made.is_done, "format_before": made.before}
         told |= {"format": FORMAT, "records": made.records, "segments": made.segments}
         told |= {"bytes_before": made.bytes_before, "bytes_after": made.bytes_after}

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option
 
 if TYPE_CHECKING:
     from pagefault.cli.clients import Client
@@ -90,7 +90,6 @@ class _Wanted:
     help="Start a separate proxy for this run, even if one is already running.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True)
-@pass_app
 def wrap(
     app: App,
     upstream: str | None,
@@ -338,8 +337,7 @@ def _become(program: str, words: Sequence[str], env: dict[str, str]) -> None:
 
 @click.command(cls=Command)
 @json_option
-@pass_app
-def unwrap(app: App, as_json: bool) -> None:
+def unwrap(app: App) -> None:
     """Restore what `wrap` left behind when it was killed with its proxy.
 
     What `wrap` gives a client ends with it, so all there is to restore is a file named with
@@ -350,7 +348,7 @@ def unwrap(app: App, as_json: bool) -> None:
     from pagefault.cli.background import tidy
 
     found = tidy()
-    if as_json:
+    if app.as_json:
         app.term.data(found.to_dict())
     else:
         for file in found.files:

@@ -8,7 +8,7 @@ version; a deleted one is forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Coroutine
 from typing import Any, Final
 
 from pagefault.integrations.documents import Documents
@@ -32,7 +32,43 @@ _NUMBER_WIDTH: Final = 6
 _NOT_THERE: Final = "The path {} does not exist. Please provide a valid path."
 
 
-class MemoryTool(BetaAbstractMemoryTool):
+class _Verbs:
+    """The verbs of the tool. `_done` waits for one as its client does: it returns the text, or for
+    an asynchronous client what that awaits.
+    """
+
+    _files: _Files
+
+    def view(self, command: Any) -> Any:
+        return self._done(self._files.view(command))
+
+    def create(self, command: Any) -> Any:
+        return self._done(self._files.create(command))
+
+    def str_replace(self, command: Any) -> Any:
+        return self._done(self._files.str_replace(command))
+
+    def insert(self, command: Any) -> Any:
+        return self._done(self._files.insert(command))
+
+    def delete(self, command: Any) -> Any:
+        return self._done(self._files.delete(command))
+
+    def rename(self, command: Any) -> Any:
+        return self._done(self._files.rename(command))
+
+    def clear_all_memory(self) -> Any:
+        return self._done(self._files.clear())
+
+    def close(self) -> None:
+        """Close the memory, if it was opened here and has no other user."""
+        self._files.documents.close()
+
+    def _done(self, verb: Coroutine[Any, Any, str]) -> Any:
+        raise NotImplementedError
+
+
+class MemoryTool(_Verbs, BetaAbstractMemoryTool):
     """For a synchronous client. `memory` is a root, as `pagefault.open` takes it, or a memory of
     `pagefault.sync`; the files belong to a `session`.
     """
@@ -43,38 +79,11 @@ class MemoryTool(BetaAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._files = _Files(memory, session)
 
-    def view(self, command: Any) -> str:
-        return self._done(self._files.view, command)
-
-    def create(self, command: Any) -> str:
-        return self._done(self._files.create, command)
-
-    def str_replace(self, command: Any) -> str:
-        return self._done(self._files.str_replace, command)
-
-    def insert(self, command: Any) -> str:
-        return self._done(self._files.insert, command)
-
-    def delete(self, command: Any) -> str:
-        return self._done(self._files.delete, command)
-
-    def rename(self, command: Any) -> str:
-        return self._done(self._files.rename, command)
-
-    def clear_all_memory(self) -> str:
-        self._files.documents.home.waited(self._files.documents.clear())
-        return "All memory cleared"
-
-    def close(self) -> None:
-        """Close the memory, if it was opened here and has no other user."""
-        self._files.documents.close()
-
-    def _done(self, verb: Callable[[Any], Any], command: Any) -> str:
-        told: str = self._files.documents.home.waited(verb(command))
-        return told
+    def _done(self, verb: Coroutine[Any, Any, str]) -> str:
+        return self._files.documents.home.waited(verb)
 
 
-class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+class AsyncMemoryTool(_Verbs, BetaAsyncAbstractMemoryTool):
     """Like `MemoryTool`, for an asynchronous client: it also takes a memory of its own loop."""
 
     def __init__(
@@ -83,35 +92,8 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._files = _Files(memory, session)
 
-    async def view(self, command: Any) -> str:
-        return await self._done(self._files.view, command)
-
-    async def create(self, command: Any) -> str:
-        return await self._done(self._files.create, command)
-
-    async def str_replace(self, command: Any) -> str:
-        return await self._done(self._files.str_replace, command)
-
-    async def insert(self, command: Any) -> str:
-        return await self._done(self._files.insert, command)
-
-    async def delete(self, command: Any) -> str:
-        return await self._done(self._files.delete, command)
-
-    async def rename(self, command: Any) -> str:
-        return await self._done(self._files.rename, command)
-
-    async def clear_all_memory(self) -> str:
-        await self._files.documents.home.awaited(self._files.documents.clear())
-        return "All memory cleared"
-
-    def close(self) -> None:
-        """Close the memory, if it was opened here and has no other user."""
-        self._files.documents.close()
-
-    async def _done(self, verb: Callable[[Any], Any], command: Any) -> str:
-        told: str = await self._files.documents.home.awaited(verb(command))
-        return told
+    async def _done(self, verb: Coroutine[Any, Any, str]) -> str:
+        return await self._files.documents.home.awaited(verb)
 
 
 class _Files:
@@ -221,6 +203,10 @@ class _Files:
             await self.documents.put(new + name.removeprefix(old), texts[name])
             await self.documents.delete(name)
         return f"Successfully renamed {command.old_path} to {command.new_path}"
+
+    async def clear(self) -> str:
+        await self.documents.clear()
+        return "All memory cleared"
 
     async def _texts(self) -> dict[str, str]:
         return {path: one.text for path, one in (await self.documents.all()).items()}

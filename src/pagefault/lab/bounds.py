@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from pagefault.model.ids import PageId
 from pagefault.paging.questions import Resident
+from pagefault.policy.enough import enough
 from pagefault.policy.indifferent import Indifferent
 
 _STEPS: Final = 300
@@ -111,13 +112,8 @@ class Belady(Indifferent):
         pass
 
     def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
-        chosen: list[PageId] = []
-        for page_id in sorted(evictable, key=lambda page_id: (-self._next(page_id), page_id)):
-            if tokens_needed <= 0:
-                break
-            chosen.append(page_id)
-            tokens_needed -= self._tokens[page_id]
-        return chosen
+        order = sorted(evictable, key=lambda page_id: (-self._next(page_id), page_id))
+        return enough(((p, self._tokens[p]) for p in order), tokens_needed)
 
     def _next(self, page_id: PageId) -> float:
         uses = self._uses.get(page_id, [])

@@ -412,7 +412,6 @@ class Answers:
         Without `evidence` (words that were said in that session) the claim's own text is written
         down first. The same call again changes nothing.
         """
-        await self._check_mode(writes=True)
         target = await self._to_write(session)
         sources = ["from", *derived_from] if derived_from else []
         key = self._memory.keyed(dump(["mcp", text, kind, subject, replaces, *evidence, *sources]))
@@ -427,7 +426,7 @@ class Answers:
             subject=subject,
             replaces=replaces,
             derived_from=derived_from,
-            origin=f"tool:{CHANNEL}",
+            origin=MCP,
             key=key,
         )
         return await self.claim(claim_id, session=target.session_id)
@@ -447,20 +446,19 @@ class Answers:
         await self._check_mode(writes=True)
         row = await self._one(session)
         target = await self._session(row.session_id)
-        channel = f"tool:{CHANNEL}"
         match what:
             case "edit":
-                claim_id = await target.edit_claim(claim_id, value=text, origin=channel)
+                claim_id = await target.edit_claim(claim_id, value=text, origin=MCP)
             case "merge":
                 claim_id = await target.merge_claims(
-                    [claim_id, other], value=text or "", origin=channel
+                    [claim_id, other], value=text or "", origin=MCP
                 )
             case "retract":
-                await target.retract(claim_id, origin=channel)
+                await target.retract(claim_id, origin=MCP)
             case "expire":
-                await target.expire_claim(claim_id, origin=channel)
+                await target.expire_claim(claim_id, origin=MCP)
             case "contradict":
-                await target.contradict_claim(claim_id, other, origin=channel)
+                await target.contradict_claim(claim_id, other, origin=MCP)
             case _:
                 await target.validate_claims([claim_id])
         return await self.claim(claim_id, session=row.session_id)
@@ -469,46 +467,39 @@ class Answers:
         """Note something down as hot, as what a client's model says. The same call again changes
         nothing.
         """
-        await self._check_mode(writes=True)
         target = await self._to_write(session)
         key = self._memory.keyed(dump(["mcp heat", text, kind]))
-        item = await target.heat_add(text, type=kind, origin=f"tool:{CHANNEL}", key=key)
+        item = await target.heat_add(text, type=kind, origin=MCP, key=key)
         return HeatItemTold(item=item.as_dict() | {"content": neutralise(item.content)})
 
     async def spill(self, *, session: str, count: int) -> HeatSpill:
         """Take items out of hot memory."""
-        await self._check_mode(writes=True)
-        told = (await (await self._to_write(session)).heat_spill(count=count)).as_dict()
-        return HeatSpill(
-            spilledCount=told["spilledCount"],
-            spilledIds=tuple(told["spilledIds"]),
-            targetTier=told["targetTier"],
-        )
+        told = await (await self._to_write(session)).heat_spill(count=count)
+        ids = tuple(map(str, told.spilled))
+        return HeatSpill(spilledCount=len(ids), spilledIds=ids, targetTier=told.target_tier)
 
     async def core_append(self, section: str, text: str, *, session: str = "") -> SectionTold:
         """Propose a line for a section of core memory."""
-        await self._check_mode(writes=True)
         target = await self._to_write(session)
-        return section_told(await target.core_append(section, text, origin=f"tool:{CHANNEL}"))
+        return section_told(await target.core_append(section, text, origin=MCP))
 
     async def core_replace(
         self, section: str, old: str, new: str, *, session: str = ""
     ) -> SectionTold:
         """Propose other words for some of a section."""
-        await self._check_mode(writes=True)
         target = await self._to_write(session)
-        origin = f"tool:{CHANNEL}"
-        return section_told(await target.core_replace(section, old, new, origin=origin))
+        return section_told(await target.core_replace(section, old, new, origin=MCP))
 
     async def insert(self, text: str, *, area: str = "", session: str = "") -> NoteTold:
         """Write a note. The same call again changes nothing."""
-        await self._check_mode(writes=True)
         target = await self._to_write(session)
         key = self._memory.keyed(dump(["mcp note", text, area]))
-        note = await target.archival_insert(text, area=area, origin=f"tool:{CHANNEL}", key=key)
+        note = await target.archival_insert(text, area=area, origin=MCP, key=key)
         return note_told(note, relevance=0.0)
 
     async def _to_write(self, session: str) -> Session:
+        """The session named, or else the one for notes. Raises `BadInput` if nothing is kept."""
+        await self._check_mode(writes=True)
         notes = self._seen.notes
         if session or not notes:
             return await self._session((await self._one(session)).session_id)

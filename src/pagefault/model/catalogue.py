@@ -127,13 +127,11 @@ def _gpt(name: str, prices: PriceList, note: str = "", window: int = _CLIFF) -> 
     )
 
 
-def _other(
-    name: str, provider: str, prices: PriceList, note: str, window: int = defaults.WINDOW_TOKENS
-) -> Model:
+def _other(name: str, provider: str, prices: PriceList, note: str) -> Model:
     return Model(
         name=name,
         provider=provider,
-        window_tokens=window,
+        window_tokens=defaults.WINDOW_TOKENS,
         reserve_tokens=8_192,
         tokenizer="own",
         factor=1.35,

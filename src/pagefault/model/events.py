@@ -999,51 +999,6 @@ class SetAside:
     blobs: tuple[str, ...] = ()  # blobs that it names
 
 
-Body = (
-    SessionOpened
-    | SessionConfigured
-    | SessionLeased
-    | _Original
-    | _Derived
-    | Packed
-    | Reported
-    | Priced
-    | Relayed
-    | Received
-    | EpochBegun
-    | Searched
-    | Faulted
-    | CallRefused
-    | MemoryCalled
-    | Pinned
-    | Unpinned
-    | ClaimRuled
-    | HeatMoved
-    | HeatRecalled
-    | Checkpointed
-    | FormationBegun
-    | FormationEnded
-    | Imported
-    | ImportApproved
-    | ImportRevoked
-    | OriginRaised
-    | OriginRevoked
-    | ForgetBegun
-    | ForgetDone
-    | ScrubBegun
-    | ScrubDone
-    | RetentionSet
-    | ControlSet
-    | RegionSet
-    | SessionAssigned
-    | MountSet
-    | ConsentSet
-    | Erased
-    | Lost
-    | Opaque
-    | SetAside
-)
-
 Ruling = RegionSet | SessionAssigned | MountSet | ConsentSet
 """Records that determine which session may see what of which region."""
 
@@ -1055,6 +1010,36 @@ Upkeep = ForgetBegun | ForgetDone | ScrubBegun | ScrubDone | RetentionSet | Cont
 
 Unreadable = Erased | Lost | Opaque | SetAside
 """Records whose content is lost, or not known to this version."""
+
+Bookkeeping = SessionLeased | Checkpointed | Received | Imported
+"""Records about a session: who writes to it, names of moments, and what clients and imports had."""
+
+Aside = Bookkeeping | Ruling | RecallRuling | Upkeep | Unreadable
+"""Records that a fold of a session's pages and requests passes over, unless it names them."""
+
+Body = (
+    SessionOpened
+    | SessionConfigured
+    | _Original
+    | _Derived
+    | Packed
+    | Reported
+    | Priced
+    | Relayed
+    | EpochBegun
+    | Searched
+    | Faulted
+    | CallRefused
+    | MemoryCalled
+    | Pinned
+    | Unpinned
+    | ClaimRuled
+    | HeatMoved
+    | HeatRecalled
+    | FormationBegun
+    | FormationEnded
+    | Aside
+)
 
 _TYPES: Final[dict[type, str]] = {
     SessionOpened: "session_opened",

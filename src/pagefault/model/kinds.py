@@ -482,3 +482,12 @@ USERS: Final = frozenset({USER_TYPED, USER_APPROVED})
 """Origins with the user's authority: typed, or approved. Only these may be in the core, supersede
 what a user said, or be recited as a rule.
 """
+
+
+def actor_of(channel: Origin) -> Actor:
+    """Who acts, if something comes through this channel."""
+    if channel in USERS:
+        return Actor.USER
+    if is_tools(channel):
+        return Actor.TOOL
+    return Actor.MODEL if channel == MODEL_GENERATED else Actor.SYSTEM

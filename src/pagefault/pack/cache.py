@@ -34,8 +34,7 @@ class Pack:
 class PackCache:
     """The most recently used packs. Thread-safe."""
 
-    def __init__(self, entries_max: int = PACK_CACHE_ENTRIES) -> None:
-        self._entries_max = entries_max
+    def __init__(self) -> None:
         self._packs: OrderedDict[PackKey, Pack] = OrderedDict()
         self._guard = threading.Lock()
 
@@ -54,7 +53,7 @@ class PackCache:
         with self._guard:
             self._packs[key] = pack
             self._packs.move_to_end(key)
-            while len(self._packs) > self._entries_max:
+            while len(self._packs) > PACK_CACHE_ENTRIES:
                 self._packs.popitem(last=False)
 
     def drop(self, session_id: str = "") -> None:

@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Final
+from typing import Final, TypeVar
+
+T = TypeVar("T")
 
 
 class Pressure(IntEnum):
@@ -37,6 +39,17 @@ FAULTS_FEW: Final = 0.05
 MEMORY: Final = 16  # requests in the mean
 
 Callback = Callable[[Pressure, Pressure], None]
+
+
+def subscribed(callbacks: list[T], callback: T) -> Callable[[], None]:
+    """Add a callback. Returns a function that removes it, and does nothing when called again."""
+    callbacks.append(callback)
+
+    def end() -> None:
+        if callback in callbacks:
+            callbacks.remove(callback)
+
+    return end
 
 
 class Gauge:
@@ -65,13 +78,7 @@ class Gauge:
 
     def on_change(self, callback: Callback) -> Callable[[], None]:
         """Call `callback(before, now)` at each change. Returns a function that unsubscribes."""
-        self._callbacks.append(callback)
-
-        def end() -> None:
-            if callback in self._callbacks:
-                self._callbacks.remove(callback)
-
-        return end
+        return subscribed(self._callbacks, callback)
 
     def note(self, used: float, faults: int) -> Pressure:
         """Record a request's share of the window, and the faults served since the one before."""

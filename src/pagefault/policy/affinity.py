@@ -11,6 +11,7 @@ from collections.abc import Set
 from pagefault.model.ids import PageId, TurnNo
 from pagefault.model.page import NOT_TOLD
 from pagefault.paging.questions import EvictionPolicy, Resident
+from pagefault.policy.enough import enough
 
 
 class Affinity:
@@ -51,7 +52,8 @@ class Affinity:
         order = self._inner.victims(evictable, everything + 1)
         colder = order[: (len(order) + 1) // 2]
         if sum(self._pages[page_id].tokens for page_id in colder) <= tokens_needed:
-            return self._first(order, tokens_needed)  # all that could follow leave anyway
+            # All that could follow leave anyway.
+            return enough(((p, self._pages[p].tokens) for p in order), tokens_needed)
         about: dict[str, list[int]] = {}  # topic -> places of the colder pages about it
         for place, page_id in enumerate(colder):
             for topic in self._pages[page_id].about.topic_tags:
@@ -70,10 +72,3 @@ class Affinity:
                     chosen[leaving] = None
                     tokens_needed -= self._pages[leaving].tokens
         return list(chosen)
-
-    def _first(self, order: list[PageId], tokens_needed: int) -> list[PageId]:
-        for count, page_id in enumerate(order):
-            if tokens_needed <= 0:
-                return order[:count]
-            tokens_needed -= self._pages[page_id].tokens
-        return order

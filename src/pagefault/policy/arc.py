@@ -12,10 +12,11 @@ most that was ever in the window.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Set
+from collections.abc import Iterator, Set
 
 from pagefault.model.ids import PageId
 from pagefault.paging.questions import Resident
+from pagefault.policy.enough import enough
 from pagefault.policy.indifferent import Indifferent
 
 
@@ -70,15 +71,15 @@ class ARC(Indifferent):
             self._again_left.drop_oldest()
 
     def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
-        chosen: list[PageId] = []
-        if tokens_needed <= 0:
-            return chosen
+        return enough(self._order(evictable), tokens_needed)
+
+    def _order(self, evictable: Set[PageId]) -> Iterator[tuple[PageId, int]]:
         once_tokens = self._once.tokens
         if self._newest is not None and self._newest not in evictable:
             once_tokens -= self._once.pages.get(self._newest, 0)  # room is being made for it
         once = ((p, n) for p, n in self._once.pages.items() if p in evictable)
         again = ((p, n) for p, n in self._again.pages.items() if p in evictable)
-        while tokens_needed > 0:
+        while True:
             over = once_tokens - self._border
             is_once = over > 0 or (over == 0 and self._tips)
             found = next(once, None) if is_once else next(again, None)
@@ -86,13 +87,10 @@ class ARC(Indifferent):
                 is_once = not is_once
                 found = next(once, None) if is_once else next(again, None)
             if found is None:
-                break
-            page_id, tokens = found
-            chosen.append(page_id)
-            tokens_needed -= tokens
+                return
+            yield found
             if is_once:
-                once_tokens -= tokens
-        return chosen
+                once_tokens -= found[1]
 
 
 class _List:

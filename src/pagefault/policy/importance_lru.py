@@ -18,6 +18,7 @@ from typing import Final
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Kind
 from pagefault.paging.questions import Resident
+from pagefault.policy.enough import enough
 from pagefault.policy.indifferent import Indifferent
 from pagefault.policy.kinds import RULES
 
@@ -51,15 +52,8 @@ class ImportanceLRU(Indifferent):
             del self._used[weight]
 
     def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
-        chosen: list[PageId] = []
-        if tokens_needed <= 0:
-            return chosen
-        for _, _, page_id in heapq.merge(*(self._by_worth(w, evictable) for w in self._used)):
-            chosen.append(page_id)
-            tokens_needed -= self._pages[page_id][1]
-            if tokens_needed <= 0:
-                break
-        return chosen
+        order = heapq.merge(*(self._by_worth(weight, evictable) for weight in self._used))
+        return enough(((p, self._pages[p][1]) for _, _, p in order), tokens_needed)
 
     def _by_worth(
         self, weight: float, evictable: Set[PageId]

@@ -20,6 +20,7 @@ from typing import Final
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Tier
 from pagefault.paging.questions import Resident
+from pagefault.policy.enough import enough
 from pagefault.policy.indifferent import Indifferent
 
 REFETCH: Final[dict[Tier, float]] = {
@@ -68,15 +69,8 @@ class LocalityLRU(Indifferent):
             self._floor = max(self._floor, credit)
 
     def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
-        chosen: list[PageId] = []
-        if tokens_needed <= 0:
-            return chosen
-        for _, _, page_id in heapq.merge(*(self._by_credit(c, evictable) for c in self._credits)):
-            chosen.append(page_id)
-            tokens_needed -= self._pages[page_id][1]
-            if tokens_needed <= 0:
-                break
-        return chosen
+        order = heapq.merge(*(self._by_credit(cost, evictable) for cost in self._credits))
+        return enough(((p, self._pages[p][1]) for _, _, p in order), tokens_needed)
 
     def _by_credit(
         self, refetch: float, evictable: Set[PageId]

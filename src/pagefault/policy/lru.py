@@ -11,6 +11,7 @@ from collections.abc import Set
 
 from pagefault.model.ids import PageId
 from pagefault.paging.questions import Resident
+from pagefault.policy.enough import enough
 from pagefault.policy.indifferent import Indifferent
 
 
@@ -28,11 +29,4 @@ class LRU(Indifferent):
         del self._tokens[page_id]
 
     def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
-        chosen: list[PageId] = []
-        for page_id, tokens in self._tokens.items():
-            if tokens_needed <= 0:
-                break
-            if page_id in evictable:
-                chosen.append(page_id)
-                tokens_needed -= tokens
-        return chosen
+        return enough(((p, n) for p, n in self._tokens.items() if p in evictable), tokens_needed)

@@ -9,11 +9,13 @@ similar pages, `speculative` adds every page that a text names by its id.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeVar
 
 from pagefault.model.ids import PageId
+
+KEPT_MAX: Final = 512  # pages, and tools
 
 K = TypeVar("K")
 
@@ -21,8 +23,7 @@ K = TypeVar("K")
 class Habits:
     """Counts of which pages were used after which page, and before which tool's results."""
 
-    def __init__(self, kept_max: int = 512) -> None:
-        self._kept_max = kept_max
+    def __init__(self) -> None:
         self._after: dict[PageId, Counter[PageId]] = {}
         self._before: dict[str, Counter[PageId]] = {}
 
@@ -46,7 +47,7 @@ class Habits:
     def _note(self, counts: dict[K, Counter[PageId]], key: K, page_id: PageId) -> None:
         counts[key] = found = counts.pop(key, Counter())
         found[page_id] += 1
-        while len(counts) > self._kept_max:
+        while len(counts) > KEPT_MAX:
             del counts[next(iter(counts))]
 
 
@@ -94,102 +95,54 @@ class Strategy(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LastSummaries:
-    """The latest summaries, which "what did we discuss" asks for."""
+class _BuiltIn:
+    """A strategy that is a function of the facts."""
 
-    name: str = "last_summaries"
-    weight: float = 0.3
-    count: int = 2
-
-    def pages(self, facts: Facts) -> Sequence[PageId]:
-        return facts.summaries[: self.count]
-
-
-@dataclass(frozen=True, slots=True)
-class TopClaims:
-    name: str = "top_claims"
-    weight: float = 0.4
-    count: int = 3
+    name: str
+    weight: float
+    wanted: Callable[[Facts], Iterable[PageId]]
 
     def pages(self, facts: Facts) -> Sequence[PageId]:
-        return facts.claims[: self.count]
+        return list(self.wanted(facts))
 
 
-@dataclass(frozen=True, slots=True)
-class ToolPrerequisites:
+def _prerequisites(facts: Facts) -> Iterator[PageId]:
     """Procedures for a tool in use, and the pages read before its earlier calls."""
-
-    name: str = "tool_prerequisites"
-    weight: float = 0.5
-    count: int = 3
-
-    def pages(self, facts: Facts) -> Sequence[PageId]:
-        wanted: list[PageId] = []
-        for tool in facts.tools:
-            wanted += [*facts.procedures.get(tool, ()), *facts.habits.before(tool)[: self.count]]
-        return wanted
+    for tool in facts.tools:
+        yield from facts.procedures.get(tool, ())
+        yield from facts.habits.before(tool)[:3]
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
+def _learned(facts: Facts) -> Iterator[PageId]:
     """The pages that followed the pages in use at earlier times."""
-
-    name: str = "learned"
-    weight: float = 0.6
-    count: int = 2
-
-    def pages(self, facts: Facts) -> Sequence[PageId]:
-        return [page for used in facts.used for page in facts.habits.after(used)[: self.count]]
+    for used in facts.used:
+        yield from facts.habits.after(used)[:2]
 
 
-@dataclass(frozen=True, slots=True)
-class Sequential:
+def _sequential(facts: Facts) -> Iterator[PageId]:
     """The pages after a page in use: reading continues."""
-
-    name: str = "sequential"
-    weight: float = 0.5
-    count: int = 2
-
-    def pages(self, facts: Facts) -> Sequence[PageId]:
-        return [page for used in facts.used[:2] for page in _next(used, self.count)]
-
-
-@dataclass(frozen=True, slots=True)
-class Similar:
-    """Pages found for the newest message that had no room."""
-
-    name: str = "similar"
-    weight: float = 0.7
-    count: int = 5
-
-    def pages(self, facts: Facts) -> Sequence[PageId]:
-        return facts.similar[: self.count]
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """Pages that a text names by id, which may be asked for next."""
-
-    name: str = "named"
-    weight: float = 0.9
-
-    def pages(self, facts: Facts) -> Sequence[PageId]:
-        return facts.named
+    for used in facts.used[:2]:
+        stem, _, number = used.rpartition("_")
+        yield from (PageId(f"{stem}_{int(number) + step}") for step in (1, 2))
 
 
 _PREDICTIVE: Final[tuple[Strategy, ...]] = (
-    LastSummaries(),
-    TopClaims(),
-    ToolPrerequisites(),
-    Learned(),
+    _BuiltIn("last_summaries", 0.3, lambda facts: facts.summaries[:2]),  # "what did we discuss"
+    _BuiltIn("top_claims", 0.4, lambda facts: facts.claims[:3]),
+    _BuiltIn("tool_prerequisites", 0.5, _prerequisites),
+    _BuiltIn("learned", 0.6, _learned),
 )
-_CONTEXTUAL: Final = (*_PREDICTIVE, Sequential(), Similar())
+_CONTEXTUAL: Final[tuple[Strategy, ...]] = (
+    *_PREDICTIVE,
+    _BuiltIn("sequential", 0.5, _sequential),
+    _BuiltIn("similar", 0.7, lambda facts: facts.similar[:5]),  # that had no room
+)
 
 LOADING: Final[dict[str, tuple[Strategy, ...]]] = {
     "on_demand": (),
     "predictive": _PREDICTIVE,
     "contextual": _CONTEXTUAL,
-    "speculative": (*_CONTEXTUAL, Named()),
+    "speculative": (*_CONTEXTUAL, _BuiltIn("named", 0.9, lambda facts: facts.named)),
 }
 
 
@@ -198,8 +151,3 @@ def wishes(strategies: Sequence[Strategy], facts: Facts) -> Iterator[Wish]:
     for strategy in strategies:
         for place, page_id in enumerate(strategy.pages(facts)):
             yield Wish(-strategy.weight / (1 + place), PageId(page_id), strategy.name)
-
-
-def _next(page_id: PageId, count: int) -> list[PageId]:
-    stem, _, number = page_id.rpartition("_")
-    return [PageId(f"{stem}_{int(number) + step}") for step in range(1, count + 1)]

@@ -29,8 +29,7 @@ USES_MAX: Final = 3
 class S3FIFO(Indifferent):
     """`victims` moves nothing: pages advance in the queues when the page behind is evicted."""
 
-    def __init__(self, *, proved: int = PROVED_USES) -> None:
-        self._proved = proved
+    def __init__(self) -> None:
         self._tokens: dict[PageId, int] = {}
         self._uses: dict[PageId, int] = {}
         self._small: OrderedDict[PageId, None] = OrderedDict()
@@ -116,7 +115,7 @@ class S3FIFO(Indifferent):
                     if page_id not in evictable:
                         continue
                     small_tokens -= self._tokens[page_id]
-                    proved = self._uses[page_id] >= self._proved
+                    proved = self._uses[page_id] >= PROVED_USES
                     if proved:
                         again.append((page_id, 0))
                     yield page_id, not proved

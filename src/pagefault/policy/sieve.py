@@ -15,6 +15,7 @@ from collections.abc import Iterator, Set
 
 from pagefault.model.ids import PageId
 from pagefault.paging.questions import Resident
+from pagefault.policy.enough import enough
 from pagefault.policy.indifferent import Indifferent
 
 
@@ -70,26 +71,16 @@ class Sieve(Indifferent):
         self._hand = page_id
 
     def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
-        chosen: list[PageId] = []
-        if tokens_needed <= 0:
-            return chosen
+        return enough(((p, self._tokens[p]) for p in self._order(evictable)), tokens_needed)
+
+    def _order(self, evictable: Set[PageId]) -> Iterator[PageId]:
         let_off: list[PageId] = []
         for page_id in self._round():
-            if page_id not in evictable:
-                continue
-            if page_id in self._used:
+            if page_id in evictable and page_id in self._used:
                 let_off.append(page_id)
-                continue
-            chosen.append(page_id)
-            tokens_needed -= self._tokens[page_id]
-            if tokens_needed <= 0:
-                return chosen
-        for page_id in let_off:  # the second time round
-            chosen.append(page_id)
-            tokens_needed -= self._tokens[page_id]
-            if tokens_needed <= 0:
-                break
-        return chosen
+            elif page_id in evictable:
+                yield page_id
+        yield from let_off  # the second time round
 
     def _round(self) -> Iterator[PageId]:
         """Every page once, in the order of the hand."""

@@ -1,9 +1,9 @@
 """Protection against thrashing: a page that was just fetched stays a while, under any policy.
 
-A page that was faulted at turn t is not evicted before t + `protection`. A page that came back
-after it had left is chosen only if the others do not suffice, for `cooldown` turns, and for as many
-more each time it comes back: a page needed every few turns eventually stays. Among the rest the
-inner policy chooses.
+A page that was faulted at turn t is not evicted before t + `FAULT_PROTECTION_TURNS`. A page that
+came back after it had left is chosen only if the others do not suffice, for
+`EVICTION_COOLDOWN_TURNS`, and for as many more each time it comes back: a page needed every few
+turns eventually stays. Among the rest the inner policy chooses.
 
 Events before the last `REACH_TURNS` turns affect no answer. So replaying the events since then,
 after a restart, gives the same answers as without one.
@@ -34,16 +34,8 @@ those returns, plus the memory of the departure that made each of them a return.
 class Steady:
     """An `EvictionPolicy` that wraps another."""
 
-    def __init__(
-        self,
-        inner: EvictionPolicy,
-        *,
-        protection: int = FAULT_PROTECTION_TURNS,
-        cooldown: int = EVICTION_COOLDOWN_TURNS,
-    ) -> None:
+    def __init__(self, inner: EvictionPolicy) -> None:
         self._inner = inner
-        self._protection = protection
-        self._cooldown = cooldown
         self._now = TurnNo(0)
         self._tokens: dict[PageId, int] = {}
         self._faulted: dict[PageId, TurnNo] = {}
@@ -61,7 +53,9 @@ class Steady:
         while self._returns and self._returns[oldest := next(iter(self._returns))][-1] <= long_ago:
             del self._returns[oldest]
         self._inner.turn_began(turn)
-        self._faulted = {p: at for p, at in self._faulted.items() if at > turn - self._protection}
+        self._faulted = {
+            p: at for p, at in self._faulted.items() if at > turn - FAULT_PROTECTION_TURNS
+        }
         self._returned = {p: until for p, until in self._returned.items() if until > turn}
 
     def faulted(self, page_id: PageId) -> None:
@@ -81,7 +75,7 @@ class Steady:
             returns = [turn for turn in self._returns.pop(page.page_id, ()) if turn > least]
             self._returns[page.page_id] = [*returns, self._now][-RETURNS_MAX:]
             _trim(self._returns)
-            turns = len(self._returns[page.page_id]) * self._cooldown
+            turns = len(self._returns[page.page_id]) * EVICTION_COOLDOWN_TURNS
             self._returned[page.page_id] = TurnNo(self._now + turns)
         self._inner.admitted(page)
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from pagefault.engine.endpoint import is_loopback
 from pagefault.model.clock import Clock
-from pagefault.model.errors import BadInput, CallerError
+from pagefault.model.errors import BadInput, not_installed
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.allocator import map_large_blocks
 from pagefault.proxy.desk import Desk
@@ -208,10 +208,7 @@ def _uvicorn() -> ModuleType:
     try:
         import uvicorn
     except ImportError:
-        raise CallerError(
-            "proxy and dashboard need the packages httpx2 and uvicorn, which are not installed",
-            hint="pip install 'pagefault[proxy]'",
-        ) from None
+        raise not_installed("proxy and dashboard need the package uvicorn", "proxy") from None
     return uvicorn
 
 

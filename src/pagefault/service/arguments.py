@@ -15,18 +15,11 @@ from pagefault.model.defaults import NAME_CHARS
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import (
     REGION_PREFIX,
-    Actor,
-    ClaimRules,
-    Compaction,
     ControlMode,
-    FormationMode,
     LayoutName,
     Level,
     Mode,
     Origin,
-    Profile,
-    RedactLevel,
-    Sync,
 )
 from pagefault.model.times import is_date, iso_ms, iso_text
 from pagefault.model.wanted import Time, a_time_ms, an_end_ms
@@ -109,20 +102,8 @@ def a_mode(mode: str) -> Mode:
     return one_of(Mode, mode, "mode")
 
 
-def a_redact_level(level: str) -> RedactLevel:
-    return one_of(RedactLevel, level, "level of redaction")
-
-
 def a_control(mode: str) -> ControlMode:
     return one_of(ControlMode, mode, "control mode")
-
-
-def an_actor(actor: str) -> Actor:
-    return one_of(Actor, actor, "actor")
-
-
-def a_profile(text: str) -> Profile:
-    return one_of(Profile, text, "profile")
 
 
 def a_time(time: Time) -> int:
@@ -148,22 +129,6 @@ def an_origin(text: str) -> Origin:
         return Origin(text)
     except ValueError as bad:
         raise BadInput(str(bad)) from None
-
-
-def a_claims(text: str) -> ClaimRules:
-    return one_of(ClaimRules, text, "way to make claims")
-
-
-def a_formation(text: str) -> FormationMode:
-    return one_of(FormationMode, text, "formation mode")
-
-
-def a_compaction(text: str) -> Compaction:
-    return one_of(Compaction, text, "way of compaction")
-
-
-def a_sync(text: str) -> Sync:
-    return one_of(Sync, text, "sync level")
 
 
 def one_of(names: type[N], text: str, what: str) -> N:

@@ -12,7 +12,7 @@ from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar, Unpack
+from typing import Any, Final, TypeVar, Unpack
 
 from pagefault.guard.detect import Layer
 from pagefault.guard.layers import layers_of
@@ -30,6 +30,7 @@ from pagefault.model.kinds import (
     FormationMode,
     LayoutName,
     Mode,
+    Profile,
     RedactLevel,
     Sync,
 )
@@ -52,21 +53,17 @@ from pagefault.policy.sieve import Sieve
 from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
 from pagefault.service.arguments import (
-    a_claims,
-    a_compaction,
     a_control,
-    a_formation,
     a_layout,
     a_mode,
-    a_profile,
-    a_redact_level,
-    a_sync,
     a_window,
+    one_of,
 )
 from pagefault.service.config import MEMORY, Config
 from pagefault.service.control import Overlay
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.embedding import Embedding
+from pagefault.service.derived.model_spec import ModelSpec
 from pagefault.service.derived.rerankers import RerankerSpec
 from pagefault.service.derived.reranking import Reranking
 from pagefault.service.journal import Journal
@@ -203,99 +200,139 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
     `root` is a directory, or ":memory:". A root that was made elsewhere, or by somebody else, is
     read-only until it is adopted (`adopt`).
     """
-    if unknown := wiring.keys() - Wiring.__optional_keys__:
-        raise TypeError(f"open_memory: unknown option {', '.join(sorted(unknown))}")
-    policy = _or(wiring.get("eviction_policy"), defaults.EVICTION_POLICY)
-    epochs, beta = _or(wiring.get("epochs"), "break_even"), wiring.get("beta", BETA)
-    model, prices = _or(wiring.get("model"), ""), wiring.get("prices")
-    if policy not in POLICIES:
-        raise BadInput(f"unknown eviction policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
-    if epochs not in EPOCHS:
-        raise BadInput(f"unknown rule for epochs {epochs!r}", hint=f"one of {', '.join(EPOCHS)}")
-    if not 0 <= beta < float("inf"):
-        raise BadInput(f"beta is {beta}", hint="it takes 0 or more; 1 is the cheapest")
-    extracts_claims = a_claims(wiring.get("claims", "rules")) is ClaimRules.RULES
-    forms = a_formation(_or(wiring.get("formation"), FormationMode.OFF)) is FormationMode.ON
-    compaction = a_compaction(_or(wiring.get("compaction"), Compaction.EXTRACTIVE))
-    order = a_profile(wiring.get("profile", "measured"))
-    seed, read_only = wiring.get("seed"), wiring.get("read_only", False)
-    chance = random.SystemRandom() if seed is None else random.Random(seed)
-    entropy = os.urandom if seed is None else chance.randbytes
-    real_clock = wiring.get("clock") or SystemClock()
-    embedder = _or(wiring.get("embedder"), wiring.get("embedder_spec"))
-    if isinstance(embedder, str):
-        embedder = EmbedderSpec(text=embedder)
-    embeds = embedder.make() if isinstance(embedder, EmbedderSpec) else embedder
-    reranker = _or(wiring.get("reranker"), wiring.get("reranker_spec"))
-    if isinstance(reranker, str):
-        reranker = RerankerSpec(text=reranker)
-    judges = reranker.make() if isinstance(reranker, RerankerSpec) else reranker
-    minter = IdMinter(real_clock, chance)
-    level = a_sync(_or(wiring.get("sync"), Sync.GROUP))
-    window = a_window(_or(wiring.get("window"), defaults.WINDOW_TOKENS))
-    mode = a_mode(_or(wiring.get("mode"), Mode.ACTIVE))
-    layout = a_layout(_or(wiring.get("layout"), LayoutName.STABLE))
-    level_of_redaction = a_redact_level(_or(wiring.get("redact"), RedactLevel.DETECT))
-    paths = bool(wiring.get("redact_paths"))
-    control = a_control(_or(wiring.get("control"), ControlMode.ASSIST))
+    parts = _Parts(root, wiring)
+    store = await asyncio.to_thread(parts.store)
+    with ExitStack() as until_owned:
+        until_owned.callback(store.close)
+        memory = parts.memory(store, until_owned)
+        until_owned.pop_all()
+    try:
+        if wiring.get("expire", True) and store.is_adopted and not wiring.get("read_only"):
+            await memory.begin()
+        yield memory
+    finally:
+        await memory.close()
 
-    def make() -> Store:
-        store = made()
-        store.bound(wiring.get("quotas") or Quotas(), real_clock.now_ms)
-        if embeds is not None:
+
+class _Parts:
+    """The options of a memory, checked before anything is opened, and the parts made from them."""
+
+    def __init__(self, root: str | Path, wiring: Wiring) -> None:
+        """Raises `BadInput` for an invalid option."""
+        if unknown := wiring.keys() - Wiring.__optional_keys__:
+            raise TypeError(f"open_memory: unknown option {', '.join(sorted(unknown))}")
+        self._wiring = wiring
+        self._home = _home(root)
+        self._policy = _policy_of(wiring)
+        self._epochs = _epochs_of(wiring)
+        claims, formation = wiring.get("claims", "rules"), wiring.get("formation")
+        self._claims = one_of(ClaimRules, claims, "way to make claims")
+        self._formation = one_of(FormationMode, _or(formation, "off"), "formation mode")
+        compaction = _or(wiring.get("compaction"), Compaction.EXTRACTIVE)
+        self._compaction = one_of(Compaction, compaction, "way of compaction")
+        self._profile = one_of(Profile, wiring.get("profile", "measured"), "profile")
+        self._sync = one_of(Sync, _or(wiring.get("sync"), Sync.GROUP), "sync level")
+        self._window = a_window(_or(wiring.get("window"), defaults.WINDOW_TOKENS))
+        self._mode = a_mode(_or(wiring.get("mode"), Mode.ACTIVE))
+        self._layout = a_layout(_or(wiring.get("layout"), LayoutName.STABLE))
+        self._control = a_control(_or(wiring.get("control"), ControlMode.ASSIST))
+        redact = _or(wiring.get("redact"), RedactLevel.DETECT)
+        self._redact = one_of(RedactLevel, redact, "level of redaction")
+        self._allow = _or(wiring.get("redact_allow"), ())
+        seed = wiring.get("seed")
+        chance = random.SystemRandom() if seed is None else random.Random(seed)
+        self._entropy = os.urandom if seed is None else chance.randbytes
+        self._clock = wiring.get("clock") or SystemClock()
+        self._minter = IdMinter(self._clock, chance)
+        embedder = _or(wiring.get("embedder"), wiring.get("embedder_spec"))
+        self._embedder, self._owns_embedder = _model_of(embedder, EmbedderSpec)
+        reranker = _or(wiring.get("reranker"), wiring.get("reranker_spec"))
+        self._reranker, self._owns_reranker = _model_of(reranker, RerankerSpec)
+
+    def store(self) -> Store:
+        """The store, opened, with its vectors if pages are embedded. Blocks."""
+        store = self._opened()
+        store.bound(self._wiring.get("quotas") or Quotas(), self._clock.now_ms)
+        if self._embedder is not None:
             with suppress(StoreError):  # search uses words alone, and `Memory.embedding` says why
                 store.open_vectors(make=True)
         return store
 
-    home = _home(root)
-
-    def made() -> Store:
-        if home is None:
-            return memory_store(real_clock, minter, entropy)
+    def _opened(self) -> Store:
+        wiring = self._wiring
+        if self._home is None:
+            return memory_store(self._clock, self._minter, self._entropy)
         return open_store(
-            home,
-            clock=real_clock,
-            minter=minter,
-            sync=level,
-            read_only=read_only,
+            self._home,
+            clock=self._clock,
+            minter=self._minter,
+            sync=self._sync,
+            read_only=wiring.get("read_only", False),
             project=wiring.get("project", ""),
-            entropy=entropy,
+            entropy=self._entropy,
             progress=wiring.get("progress"),
             lock_wait_s=wiring.get("lock_wait_s", defaults.LOCK_WAIT_S),
             lease_s=wiring.get("lease_s", defaults.LEASE_S),
             adoptions=user_adoptions(),
         )
 
-    store = await asyncio.to_thread(make)
-    with ExitStack() as until_owned:
-        until_owned.callback(store.close)
-        secrets = known_secrets(os.environ, wiring.get("secrets") or {})
-        allow = _or(wiring.get("redact_allow"), ())
-
-        def layers_for(paths: bool) -> list[Layer]:
-            return layers_of(level_of_redaction, paths=paths, cache=scanner_cache())
-
-        screen = Screen(secrets, store.secret, layers_for(paths), allow)
+    def memory(self, store: Store, until_owned: ExitStack) -> Memory:
+        """A memory that owns this store. Until it does, `until_owned` ends what was begun."""
+        secrets = known_secrets(os.environ, self._wiring.get("secrets") or {})
+        paths = bool(self._wiring.get("redact_paths"))
+        screen = Screen(secrets, store.secret, self._layers(paths), self._allow)
         embedding: Embedding | None = None
-        if embeds is not None:
-            owned = isinstance(embedder, EmbedderSpec)
-            embedding = Embedding(embeds, store, real_clock, owned=owned)
+        if self._embedder is not None:
+            embedding = Embedding(self._embedder, store, self._clock, owned=self._owns_embedder)
         reranking: Reranking | None = None
-        if judges is not None:
-            owned = isinstance(reranker, RerankerSpec)
-            reranking = Reranking(judges, real_clock, owned=owned)
-        can_embed = embedding is not None and store.vectors is not None and not read_only
-        pages = PageReader(store.log)
-        committer = Committer(store, level)
+        if self._reranker is not None:
+            reranking = Reranking(self._reranker, self._clock, owned=self._owns_reranker)
+        committer = Committer(store, self._sync)
         until_owned.callback(committer.close)
+        runtime = self._runtime(store, committer, screen, embedding, reranking)
+
+        def screen_for(values: Sequence[str], with_paths: bool) -> CountingScreen:
+            layers = self._layers(paths or with_paths)
+            return screen_of(values, secrets, store.secret, layers, self._allow)
+
+        return Memory(
+            store=store,
+            committer=committer,
+            runtime=runtime,
+            embedding=embedding,
+            reranking=reranking,
+            home=self._home,
+            copy=None if self._home is None else partial(_copied, self._home, self._clock),
+            window_tokens=self._window,
+            mode=self._mode,
+            layout=self._layout,
+            control=self._control,
+            overlay=partial(self._overlay, store, runtime, screen, reranking),
+            screen_for=screen_for,
+        )
+
+    def _layers(self, paths: bool) -> list[Layer]:
+        return layers_of(self._redact, paths=paths, cache=scanner_cache())
+
+    def _runtime(
+        self,
+        store: Store,
+        committer: Committer,
+        screen: Screen,
+        embedding: Embedding | None,
+        reranking: Reranking | None,
+    ) -> Runtime:
+        wiring = self._wiring
+        can_embed = store.vectors is not None and not wiring.get("read_only")
         quarantine = Quarantine(store.log, store.index, store.log.hash_key)
+        pages = PageReader(store.log)
 
         def appended(events: Sequence[Event]) -> None:
             quarantine.appended(events)
             if embedding is not None and can_embed:
                 embedding.wake()
 
-        runtime = Runtime(
+        return Runtime(
             log=store.log,
             index=store.index,
             blobs=store.blobs,
@@ -307,76 +344,83 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             searcher=Searcher(store.index, embedding, Texts(pages), reranking),
             counter=wiring.get("counter") or O200k(),
             limits=wiring.get("limits") or Limits(),
-            policy=lambda: Steady(POLICIES[policy]()),
-            epochs=EPOCHS[epochs](prices or find_model(model).prices, beta),
-            model=model,
-            profile=order,
+            policy=lambda: Steady(self._policy()),
+            epochs=self._epochs,
+            model=_or(wiring.get("model"), ""),
+            profile=self._profile,
             is_adopted=store.is_adopted,
-            extracts_claims=extracts_claims,
-            forms=forms or compaction.forms,
-            compaction=compaction,
+            extracts_claims=self._claims is ClaimRules.RULES,
+            forms=self._formation is FormationMode.ON or self._compaction.forms,
+            compaction=self._compaction,
             names_compaction=wiring.get("compaction") is not None,
             compressor=wiring.get("compressor"),
             prefetch=tuple(wiring.get("prefetch", ())),
             hash_key=store.log.hash_key,
             seal=sealed_with(lambda text: store.log.hash_key(SessionNo(0), text)),
-            clock=real_clock,
+            clock=self._clock,
             meter=wiring.get("meter", lambda what, seconds: None),
-            cache_s=wiring.get("cache_s", real_clock.monotonic_s),
-            mint_session_id=lambda: f"ses_{minter.mint()}",
+            cache_s=wiring.get("cache_s", self._clock.monotonic_s),
+            mint_session_id=lambda: f"ses_{self._minter.mint()}",
         )
 
-        def overlay(number: int) -> Overlay:
-            # Rarely used, and it imports NumPy, a tenth of a second at each start.
-            from pagefault.store.overlay.store import overlay_store
+    def _overlay(
+        self,
+        store: Store,
+        runtime: Runtime,
+        screen: Screen,
+        reranking: Reranking | None,
+        number: int,
+    ) -> Overlay:
+        """An overlay, and its runtime: this one, in another store."""
+        # Rarely used, and it imports NumPy, a tenth of a second at each start.
+        from pagefault.store.overlay.store import overlay_store
 
-            above = overlay_store(store, real_clock, minter, number=number)
-            writer = Committer(above, level)
-            texts = PageReader(above.log)
-            return Overlay(
-                store=above,
-                committer=writer,
-                runtime=replace(
-                    runtime,
-                    log=above.log,
-                    index=above.index,
-                    blobs=above.blobs,
-                    receipts=Receipts(above.log, above.index),
-                    regions=Regions(above.log, above.index),
-                    journal=Journal(above, writer, screen, below=runtime.journal),
-                    pages=texts,
-                    searcher=Searcher(above.index, None, Texts(texts), reranking),
-                    hash_key=above.log.hash_key,
-                    packs=PackCache(),
-                    under_way=set(),
-                ),
-            )
-
-        def screen_for(values: Sequence[str], with_paths: bool) -> CountingScreen:
-            return screen_of(values, secrets, store.secret, layers_for(paths or with_paths), allow)
-
-        memory = Memory(
-            store=store,
-            committer=committer,
-            runtime=runtime,
-            embedding=embedding,
-            reranking=reranking,
-            home=home,
-            copy=None if home is None else partial(_copied, home, real_clock),
-            window_tokens=window,
-            mode=mode,
-            layout=layout,
-            control=control,
-            overlay=overlay,
-            screen_for=screen_for,
+        above = overlay_store(store, self._clock, self._minter, number=number)
+        writer = Committer(above, self._sync)
+        texts = PageReader(above.log)
+        return Overlay(
+            store=above,
+            committer=writer,
+            runtime=replace(
+                runtime,
+                log=above.log,
+                index=above.index,
+                blobs=above.blobs,
+                receipts=Receipts(above.log, above.index),
+                regions=Regions(above.log, above.index),
+                journal=Journal(above, writer, screen, below=runtime.journal),
+                pages=texts,
+                searcher=Searcher(above.index, None, Texts(texts), reranking),
+                hash_key=above.log.hash_key,
+                packs=PackCache(),
+                under_way=set(),
+            ),
         )
-        until_owned.pop_all()
-    try:
-        if wiring.get("expire", True) and store.is_adopted and not read_only:
-            await memory.begin()
-        yield memory
-    finally:
-        await memory.close()
+
+
+def _policy_of(wiring: Wiring) -> Callable[[], EvictionPolicy]:
+    policy = _or(wiring.get("eviction_policy"), defaults.EVICTION_POLICY)
+    if policy not in POLICIES:
+        raise BadInput(f"unknown eviction policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
+    return POLICIES[policy]
+
+
+def _epochs_of(wiring: Wiring) -> EpochRule:
+    """The rule for epochs, at the prices given or else the model's."""
+    epochs, beta = _or(wiring.get("epochs"), "break_even"), wiring.get("beta", BETA)
+    if epochs not in EPOCHS:
+        raise BadInput(f"unknown rule for epochs {epochs!r}", hint=f"one of {', '.join(EPOCHS)}")
+    if not 0 <= beta < float("inf"):
+        raise BadInput(f"beta is {beta}", hint="it takes 0 or more; 1 is the cheapest")
+    prices = wiring.get("prices") or find_model(_or(wiring.get("model"), "")).prices
+    return EPOCHS[epochs](prices, beta)
+
+
+def _model_of(given: Any, spec: type[ModelSpec[Any]]) -> tuple[Any, bool]:
+    """The model given, or made from a setting, or None; and whether it was made here."""
+    if isinstance(given, str):
+        given = spec(text=given)
+    return (given.make(), True) if isinstance(given, ModelSpec) else (given, False)
 
 
 def _or(given: T | None, default: T) -> T:

@@ -165,8 +165,7 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
         """Every session, the most recently used first. Regions are not sessions: `regions` lists
         them.
         """
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         rows = await asyncio.to_thread(self._runtime.index.sessions)
         return [row for row in rows if not row.name.startswith(REGION_PREFIX)]
 
@@ -213,8 +212,7 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
         longest of several, or "". `keys` are the texts' idempotency keys, each from the page that
         its text follows.
         """
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         return await asyncio.to_thread(find_said, self._runtime, names, keys)
 
     def written(self, text: str) -> str:

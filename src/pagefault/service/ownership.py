@@ -88,6 +88,23 @@ class Owned:
             task.add_done_callback(_retrieve)
             raise
 
+    async def carry_out(
+        self, plan: Callable[[], tuple[list[Draft], T]], *, dry_run: bool = False
+    ) -> T:
+        """Run a verb that makes a plan, in a thread, and writes it as one batch; with `dry_run`,
+        it writes nothing. Returns what the plan comes to.
+        """
+
+        async def verb() -> T:
+            planned = self._runtime.journal.forgets
+            await self.written()  # the log decides the origin of a page
+            drafts, told = await asyncio.to_thread(plan)
+            if not dry_run:
+                await self.commit(drafts, planned=planned)
+            return told
+
+        return await self.whole(verb)
+
     def afterwards(self, verb: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run a verb that nobody awaits, after those under way and before the next. If it fails,
         its effect is simply missing.

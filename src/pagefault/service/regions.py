@@ -28,7 +28,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from pagefault.model.errors import AccessRefused, ArchiveMissing, StoreCorrupt
+from pagefault.model.errors import AccessRefused, ArchiveMissing, RegionNotFound, StoreCorrupt
 from pagefault.model.events import ConsentSet, Event, MountSet, RegionSet, SessionAssigned, Shared
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import REGION_PREFIX, MountMode
@@ -180,11 +180,15 @@ class Regions:
         """Whether a stream of records is a region."""
         return row.name.startswith(REGION_PREFIX) and row.session in self.policies()
 
-    def find(self, name: str) -> SessionRow | None:
-        """The region with this name, with or without its prefix, or this id."""
+    def get(self, name: str) -> SessionRow:
+        """The region with this name, with or without its prefix, or this id. Raises
+        `RegionNotFound`.
+        """
         prefixed = REGION_PREFIX + bare(name)
         row = self._index.find_session(prefixed) or self._index.find_session(name)
-        return row if row is not None and self.is_region(row) else None
+        if row is None or not self.is_region(row):
+            raise RegionNotFound(bare(name))
+        return row
 
     def shared(self, region: SessionNo) -> Iterator[tuple[Seq, Shared]]:
         """The pages that were brought to a region itself, oldest first. Reads each."""

@@ -61,7 +61,7 @@ from pagefault.model.events import (
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Origin
 from pagefault.model.page import Evidence, Scope, is_derived
-from pagefault.service.inspection.holes import cut, fill
+from pagefault.service.inspection.holes import cut, fill, is_unicode
 from pagefault.service.runtime import Runtime
 from pagefault.store.soundness import flaw
 
@@ -410,13 +410,13 @@ class Scrub:
         """Whether something is found in a value of JSON."""
         match value:
             case str():
-                return _is_text(value) and self._screen.clean(value) != value
+                return is_unicode(value) and self._screen.clean(value) != value
             case dict():
                 return any(
                     self._is_unclean(name)
                     or (
                         self._screen.clean_value(name, one) != one
-                        if isinstance(one, str) and _is_text(name + one)
+                        if isinstance(one, str) and is_unicode(name + one)
                         else self._is_unclean(one)
                     )
                     for name, one in value.items()
@@ -589,15 +589,6 @@ def _spans(found: Iterable[Finding]) -> list[tuple[int, int, str]]:
 
 def _redacted(text: str, found: Iterable[Finding]) -> str:
     return applied(text, _spans(found))
-
-
-def _is_text(text: str) -> bool:
-    """Whether UTF-8 can encode it: clients' JSON may hold half a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _without_schema(tool: OfferedTool) -> OfferedTool:

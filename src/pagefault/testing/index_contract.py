@@ -47,6 +47,13 @@ WORDS = st.sampled_from(
 TEXTS = st.lists(WORDS, max_size=12).map(" ".join) | st.text(max_size=40)
 
 
+def planning() -> Records:
+    """The records of a session of this name, so far."""
+    records = Records()
+    records.open("planning")
+    return records
+
+
 def whole(*sessions: int) -> Scope:
     """The scope of whole sessions."""
     return Scope.whole(*map(SessionNo, sessions))
@@ -98,8 +105,7 @@ class PageIndexContract:
         assert index.check() == []
 
     def test_applying_twice_changes_nothing(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.say(1, "We drink tea.")
         index.apply(records.events)
         once = index.sessions(), told(index.candidates(whole(1), ["tea"], limit=5))
@@ -108,8 +114,7 @@ class PageIndexContract:
         assert index.check() == []
 
     def test_a_gap_is_refused_and_nothing_is_applied(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.say(1, "one")
         records.say(1, "two")
         with pytest.raises(StoreError, match="record 1 is missing"):
@@ -141,8 +146,7 @@ class PageIndexContract:
         assert seen == sorted(seen)
 
     def test_a_session_counts_its_turns_and_pages(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         index.apply(records.events)
         assert [(row.turns, row.pages) for row in index.sessions()] == [(0, 0)]
         records.say(1, "one", turn=0)
@@ -160,8 +164,7 @@ class PageIndexContract:
 
     def test_what_was_written_and_stands_is_summed_up(self, index: PageIndex) -> None:
         """By session, origin and minute, and in each session's row."""
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.say(1, "Größe")  # seven bytes
         records.from_tool(1, "four", tool="ls")
         first = records.events[-1]
@@ -212,8 +215,7 @@ class PageIndexContract:
         assert by_id.session == 2
 
     def test_a_page_is_known_without_its_text(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         event = records.say(1, "tea", importance=0.9, kind=Kind.ARTIFACT, role=Role.TOOL)
         index.apply(records.events)
         row = index.page_at(event.seq)
@@ -224,8 +226,7 @@ class PageIndexContract:
         assert (row.at_ms, row.tokens, row.part, row.parts) == (event.at_ms, 1, 0, 1)
 
     def test_only_content_makes_a_page(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         pin = records.add(1, Pinned(page_id=PageId("msg_1")))
         index.apply(records.events)
         assert index.page_at(pin.seq) is None
@@ -233,8 +234,7 @@ class PageIndexContract:
         assert index.events(SessionNo(1), types=("pinned",)) == [2]
 
     def test_records_are_found_by_their_turn(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         said = [records.say(1, "tea", turn=turn).seq for turn in (0, 1, 1, 2)]
         index.apply(records.events)
         assert index.events(SessionNo(1), types=("chat_turn",), turns=(1,)) == said[1:3]
@@ -242,8 +242,7 @@ class PageIndexContract:
         assert index.events(SessionNo(1), turns=(3,)) == []
 
     def test_pages_come_by_order_from_either_end(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         for number in range(6):
             records.say(1, "tea", kind=Kind.ARTIFACT if number == 3 else Kind.TRANSCRIPT)
         index.apply(records.events)
@@ -263,8 +262,7 @@ class PageIndexContract:
     def test_a_page_in_whose_place_other_words_were_put_is_history_for_who_sees_them(
         self, index: PageIndex
     ) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         old = records.say(1, "on Monday")
         records.say(1, "noted")
         new = records.say(1, "on Friday", supersedes=PageId("msg_1"))
@@ -283,8 +281,7 @@ class PageIndexContract:
     def test_a_claim_that_another_closed_is_history_until_that_is_forgotten(
         self, index: PageIndex
     ) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.derive(1, "we use tulips", number=1)
         new = records.derive(1, "we use roses", number=2, supersedes=PageId("clm_1"))
         index.apply(records.events)
@@ -302,8 +299,7 @@ class PageIndexContract:
     def test_a_page_is_of_when_it_was_said_or_else_of_when_it_was_logged(
         self, index: PageIndex
     ) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         told = records.say(1, "tea", occurred_at="2024-03-05T08:45:00+01:00")
         untold = records.say(1, "tea")
         garbled = records.say(1, "tea", occurred_at="on the fifth, I think")
@@ -316,8 +312,7 @@ class PageIndexContract:
         assert index.matching(whole(1), ANY).said_ms.tolist() == times
 
     def test_what_matches_a_filter_is_told_by_its_place_and_time(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.say(1, "a cup of tea", occurred_at="2024-03-05")
         records.say(1, "tea.png", kind=Kind.ARTIFACT, modality=Modality.IMAGE)
         records.say(1, "tea too", occurred_at="2024-03-07T23:30:00Z")
@@ -353,8 +348,7 @@ class PageIndexContract:
         assert places(whole(1), since="2024-03-07", kinds=("transcript",)) == []
 
     def test_a_fork_sees_its_parent_as_it_was(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         kept = records.say(1, "tea before the fork")
         later = records.say(1, "tea after it")
         fork = records.open("variant", parent=1, parent_seq=kept.seq)
@@ -372,8 +366,7 @@ class PageIndexContract:
         assert containing(index, scope, "fork") == {kept.seq, records.events[-1].seq}
 
     def test_a_fork_in_one_batch_with_its_parent_is_the_same(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         kept = records.say(1, "one")
         records.say(1, "two")
         middle = records.open("variant", parent=1, parent_seq=kept.seq)
@@ -382,8 +375,7 @@ class PageIndexContract:
         assert [row.pages for row in sorted(index.sessions(), key=lambda r: r.session)] == [2, 1, 1]
 
     def test_candidates_carry_exact_counts_and_lengths(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.say(1, "tea tea cake")
         records.say(1, "cake")
         records.say(1, "nothing of the kind")
@@ -393,8 +385,7 @@ class PageIndexContract:
         assert lengths(index, whole(1), [0, 1, 2, 3]) == {0: 3, 1: 1, 2: 4}
 
     def test_terms_of_which_any_will_do_are_one(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         for text in ("tea tea cake", "coffee", "tea coffee coffee coffee", "milk"):
             records.say(1, text)
         index.apply(records.events)
@@ -405,8 +396,7 @@ class PageIndexContract:
         assert told(found) == (4, 9 / 4, (3, 1, 0), counts)
 
     def test_a_beginning_finds_whatever_begins_so_and_counts_once(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         for text in ("deploy deploy", "the deployer, a depot", "dep", "redeploy", "Déployé"):
             records.say(1, text)
         records.say(1, "milk")
@@ -416,8 +406,7 @@ class PageIndexContract:
         assert told(found)[2:] == ((3, 5, 0), counts)
 
     def test_the_languages_of_a_scope_are_known(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.open("reisen")
         records.say(1, "The keys are in the box.")
         records.say(2, "Die Schlüssel liegen nicht in der Kiste.")
@@ -428,8 +417,7 @@ class PageIndexContract:
         assert languages_in(index, EVERYTHING) == ("de", "fr")
 
     def test_traits_tell_the_day_and_the_form_of_each_page(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.say(1, "Shall we meet?", occurred_at="2026-05-07T09:00:00")
         records.say(1, "On Friday, with Ann, at 9.", occurred_at="2026-05-08T09:00:00+02:00")
         third = records.say(1, "on friday WITH ann at 9")
@@ -449,8 +437,7 @@ class PageIndexContract:
         assert len(index.traits(whole(77), [0]).places) == 0
 
     def test_the_days_that_a_page_tells_of_are_known(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         for text in (
             "We met Ann last weekend.",
             "We meet on 5 October and on the 7th.",
@@ -474,8 +461,7 @@ class PageIndexContract:
         assert index.telling_of(whole(1), first, last).tolist() == [1, 2]
 
     def test_a_term_counts_so_often_at_most(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.say(1, "tea " * 2)
         records.say(1, "tea " * (COUNT_MAX + 7))
         index.apply(records.events)
@@ -483,8 +469,7 @@ class PageIndexContract:
         assert found.counts.tolist() == [[2], [COUNT_MAX]]
 
     def test_a_limit_keeps_the_stretches_where_most_is_told(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         for order in range(60):
             records.say(1, {20: "cake", 21: "milk", 40: "cake"}.get(order, "tea"))
         index.apply(records.events)
@@ -497,8 +482,7 @@ class PageIndexContract:
         assert len(index.candidates(scope, terms, limit=0).places) == 0
 
     def test_what_is_told_elsewhere_takes_no_room_from_what_is_near(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         for _ in range(40):
             records.say(1, "tea tea tea")
         wanted = records.say(1, "tea", order=200)
@@ -511,8 +495,7 @@ class PageIndexContract:
         assert not len(nowhere.places)
 
     def test_what_was_derived_stands_apart_from_what_was_said(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.say(1, "We drink tea.")
         records.derive(1, "Preference: tea", number=1)
         records.say(1, "We buy tea.")
@@ -542,8 +525,7 @@ class PageIndexContract:
         assert index.check() == []
 
     def test_another_session_is_never_found(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.open("cooking")
         records.say(1, "tea")
         records.say(2, "tea")
@@ -552,8 +534,7 @@ class PageIndexContract:
         assert index.find_page(whole(2), PageId("msg_1")) == index.page_at(Seq(4))
 
     def test_many_pages_are_found_as_each_alone(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         first, second = records.say(1, "tea"), records.say(1, "coffee")
         records.derive(1, "tea", number=1)
         fork = records.open("branch", parent=1, parent_seq=first.seq)
@@ -569,8 +550,7 @@ class PageIndexContract:
         assert index.find_pages(scopes[1], ids)[PageId("msg_2")].seq > fork.seq
 
     def test_speaker_date_and_title_can_be_searched(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         said = records.say(
             1, "ok", speaker="Caroline", occurred_at="2026-05-07T09:00:00Z", title="Brewing"
         )
@@ -585,8 +565,7 @@ class PageIndexContract:
         assert containing(index, whole(1), name) == frozenset(), "nobody mentions her"
 
     def test_a_speaker_is_known_in_sessions_where_she_speaks(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.open("cooking")
         said = records.say(1, "ok", speaker="Caroline")
         records.say(2, "Caroline is not here")
@@ -601,8 +580,7 @@ class PageIndexContract:
     def test_of_everything_no_word_stands_in_more_pages_than_there_are(
         self, index: PageIndex
     ) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         said = records.say(1, "tea in the morning")
         gone = records.derive(1, "tea", number=1)
         records.derive(1, "tea again", number=2)
@@ -618,8 +596,7 @@ class PageIndexContract:
         assert index.check() == []
 
     def test_everything_is_one_scope_of_all_sessions(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.open("cooking")
         records.say(1, "tea")
         records.say(1, "nothing")
@@ -634,8 +611,7 @@ class PageIndexContract:
         assert lengths(index, EVERYTHING, places) == {places[0]: 1, places[1]: 3}
 
     def test_within_a_moment_a_thread_sees_one_state_of_the_index(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.say(1, "tea")
         index.apply(records.events)
         with index.moment():
@@ -651,8 +627,7 @@ class PageIndexContract:
             assert index.candidates(whole(1), ["tea", "milk"], limit=9).frequencies == (1, 1)
 
     def test_a_key_names_the_first_record_that_carried_it(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         first = records.say(1, "tea", key="k")
         records.say(1, "tea again", key="k")
         index.apply(records.events)
@@ -660,8 +635,7 @@ class PageIndexContract:
         assert index.find_key(SessionNo(2), "k") is None
 
     def test_the_epoch_of_a_session_is_the_last_that_began(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.add(1, EpochBegun(epoch=1, reason="window"))
         last = records.add(1, EpochBegun(epoch=2, reason="window"))
         records.say(1, "tea")
@@ -692,8 +666,7 @@ class PageIndexContract:
         assert now.last_used_ms == row.last_used_ms, "nobody used it"
 
     def test_the_numbers_of_pages_are_counted_by_prefix(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.say(1, "tea")
         records.say(1, "cake", page_id="tool_7")
         records.say(1, "milk", page_id="msg_12")
@@ -702,8 +675,7 @@ class PageIndexContract:
         assert index.prefix_counts(Scope(((SessionNo(1), Seq(2)),))) == {"msg": 1}
 
     def test_what_was_forgotten_is_found_by_nothing(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         kept = records.say(1, "tea")
         gone = records.say(1, "secret tea", key="k")
         index.apply(records.events)
@@ -718,8 +690,7 @@ class PageIndexContract:
         assert index.check() == []
 
     def test_a_forgotten_page_keeps_its_number_and_loses_its_key(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         gone = records.say(1, "secret", key="k")
         index.apply(records.events)
         index.forget([gone.seq], [])
@@ -733,8 +704,7 @@ class PageIndexContract:
         assert index.find_key(SessionNo(1), "k") == 3
 
     def test_folding_an_erased_record_equals_forgetting_it(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.say(1, "tea")
         gone = records.say(1, "secret", key="k")
         taken = Taken(session=SessionNo(1), stem="msg", number=2, order=1)
@@ -751,8 +721,7 @@ class PageIndexContract:
 
     def test_a_revised_page_is_found_by_what_it_says_now(self, index: PageIndex) -> None:
         """As if it had always had that text: the index equals one built from it."""
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.say(1, "green tea at noon", key="k")
         records.say(1, "coffee", key="other")
         records.open("aside")
@@ -781,8 +750,7 @@ class PageIndexContract:
             assert index.check() == []
 
     def test_a_session_is_forgotten_whole_and_alone(self, index: PageIndex) -> None:
-        records = Records()
-        records.open("planning")
+        records = planning()
         records.open("cooking")
         records.say(1, "tea", key="k")
         records.say(2, "tea")

@@ -58,9 +58,7 @@ class _Alone(Leases):
 class StoreLife:
     """`store` is the store, None while it is not open."""
 
-    def __init__(
-        self, seed: int, *, sync: Sync = Sync.GROUP, segment_bytes: int, lying: bool = False
-    ) -> None:
+    def __init__(self, seed: int, *, segment_bytes: int, lying: bool = False) -> None:
         self.chance = random.Random(seed)
         self.clock = JumpyClock()
         self._folder = tempfile.TemporaryDirectory(prefix="pagefault-life-")
@@ -68,7 +66,6 @@ class StoreLife:
         self.root = folder / "memory"
         self.disk = SimulatedDisk(Medium(folder, self.chance), self.chance, lying=lying)
         self.store: Store | None = None
-        self._sync = sync
         self._segment_bytes = segment_bytes
         self.minter = IdMinter(self.clock, self.chance)
         self._committer: Committer | None = None
@@ -88,7 +85,7 @@ class StoreLife:
         """Open as a new process does. Raises what opening raises, and `Died`."""
         assert self.store is None
         self.store = self.another()
-        self._committer = Committer(self.store, self._sync)
+        self._committer = Committer(self.store, Sync.GROUP)
         return self.store
 
     def another(self, *, read_only: bool = False) -> Store:
@@ -97,7 +94,7 @@ class StoreLife:
             self.root,
             clock=self.clock,
             minter=self.minter,
-            sync=self._sync,
+            sync=Sync.GROUP,
             read_only=read_only,
             entropy=self.chance.randbytes,
             disk=self.disk,

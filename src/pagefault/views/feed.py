@@ -25,7 +25,7 @@ from pagefault.model.page import SessionRow
 from pagefault.model.reprs import counted
 from pagefault.pack.bill import Bill
 from pagefault.pack.context_pack import ContextPack
-from pagefault.paging.pressure import Pressure
+from pagefault.paging.pressure import Pressure, subscribed
 from pagefault.recall.search import SearchHit
 from pagefault.service.inspection.memory_map import ROWS
 from pagefault.service.inspection.report import report
@@ -424,13 +424,7 @@ class Feed:
         """Call `callback(session_id, before, now)` when a session is read again and its pressure
         has changed, whichever process packs its requests. Returns a function that unsubscribes.
         """
-        self._callbacks.append(callback)
-
-        def end() -> None:
-            if callback in self._callbacks:
-                self._callbacks.remove(callback)
-
-        return end
+        return subscribed(self._callbacks, callback)
 
     # --- how it is found out --------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from pagefault.engine.endpoint import checked_url, is_loopback
-from pagefault.model.errors import BadInput, CallerError, EngineUnreachable
+from pagefault.model.errors import BadInput, EngineUnreachable, not_installed
 
 if TYPE_CHECKING:
     import httpx2
@@ -216,10 +216,7 @@ def _clients(
     try:
         import httpx2
     except ImportError:
-        raise CallerError(
-            "the proxy needs the packages httpx2 and uvicorn, which are not installed",
-            hint="pip install 'pagefault[proxy]'",
-        ) from None
+        raise not_installed("the proxy needs the package httpx2", "proxy") from None
     parts = urlsplit(upstream)
     if parts.username or parts.password:
         raise BadInput("an upstream holds no user and password")

@@ -458,7 +458,6 @@ class Claims:
             made,
             session=self._session,
             state=state,
-            counter=self._runtime.counter,
             clean=self._runtime.journal.clean,
             turn=cause.turn,
             before=before,

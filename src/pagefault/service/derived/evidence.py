@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -55,20 +55,13 @@ class QuotedWords:
 class EvidenceFinder:
     """Finds evidence in what one session sees. Blocks on the store."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        session: SessionNo,
-        labels: Labels,
-        called: str,
-        clean: Callable[[str], str],
-    ) -> None:
-        """`called` is the session's name; `clean` redacts secrets from a text, as in the pages."""
+    def __init__(self, runtime: Runtime, session: SessionNo, labels: Labels, called: str) -> None:
+        """`called` is the session's name."""
         self._runtime = runtime
         self._labels = labels
         self._scope = runtime.scope(session)
         self._called = called
-        self._clean = clean
+        self._clean = runtime.journal.clean  # words are searched as pages have them
 
     def find(self, given: str | Quote | Evidence) -> QuotedWords:
         """Raises `BadInput` for words that are nowhere, and for an invalid span; `NoSuchPage` and

@@ -104,7 +104,6 @@ class Levels:
             [made],
             session=self._owned.session,
             state=self._owned.state,
-            counter=self._runtime.counter,
             clean=self._runtime.journal.clean,
         )
         key = _KEY.format(page_id=ladder.page.page_id, level=int(level))

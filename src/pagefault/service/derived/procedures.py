@@ -69,7 +69,6 @@ class Procedures:
             made,
             session=self._session,
             state=state,
-            counter=self._runtime.counter,
             clean=self._runtime.journal.clean,
             turn=cause.turn,
             before=before,

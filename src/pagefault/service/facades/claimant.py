@@ -7,7 +7,6 @@ first result.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -245,18 +244,11 @@ class Claimant(SessionParts):
             )
         folder = a_path(root, called="root") if root else None
 
-        async def verb() -> tuple[ClaimCheck, ...]:
-            planned = self._runtime.journal.forgets
-            await self.owned.written()
-            stated = StatedClaims(self.owned, self._claims, self._labels)
-            checks = ClaimChecks(self.owned, self._claims, stated, folder)
-            drafts, told = await asyncio.to_thread(checks.plan, ids, said)
-            if dry_run:
-                return tuple(replace(one, done=False) for one in told)
-            await self.owned.commit(drafts, planned=planned)
-            return told
+        def plan() -> tuple[list[Draft], tuple[ClaimCheck, ...]]:
+            return ClaimChecks(self.owned, self._claims, self._stated(), folder).plan(ids, said)
 
-        return await self.owned.whole(verb)
+        told = await self.owned.carry_out(plan, dry_run=dry_run)
+        return tuple(replace(one, done=False) for one in told) if dry_run else told
 
     async def reflect(self, *, dry_run: bool = False) -> tuple[Lesson, ...]:
         """Derive lessons from finished work: for each command or test run that failed here and
@@ -306,14 +298,7 @@ class Claimant(SessionParts):
         self, plan: Callable[[StatedClaims], tuple[list[Draft], PageId]], *, dry_run: bool = False
     ) -> PageId:
         """Carry out a plan; with `dry_run`, only return the id that it would have."""
+        return await self.owned.carry_out(lambda: plan(self._stated()), dry_run=dry_run)
 
-        async def verb() -> PageId:
-            planned = self._runtime.journal.forgets
-            await self.owned.written()  # the log decides the origin of a page
-            claims = StatedClaims(self.owned, self._claims, self._labels)
-            drafts, page_id = await asyncio.to_thread(plan, claims)
-            if not dry_run:
-                await self.owned.commit(drafts, planned=planned)
-            return page_id
-
-        return await self.owned.whole(verb)
+    def _stated(self) -> StatedClaims:
+        return StatedClaims(self.owned, self._claims, self._labels)

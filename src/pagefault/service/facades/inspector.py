@@ -14,12 +14,13 @@ from pagefault.model.catalogue import UNKNOWN
 from pagefault.model.errors import BadInput, SessionNotFound
 from pagefault.model.events import Event
 from pagefault.model.ids import PageId, Seq
+from pagefault.model.kinds import Actor
 from pagefault.model.page import Page, SessionRow
 from pagefault.model.prices import PriceList
 from pagefault.model.signatures import checked_verbs
 from pagefault.pack.abi import MemoryABI
 from pagefault.paging.pressure import Callback
-from pagefault.service.arguments import a_time, an_actor
+from pagefault.service.arguments import a_time, one_of
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.inspection.checkpoints import Checkpoint, checkpoints
 from pagefault.service.inspection.ledger import Entries
@@ -261,7 +262,7 @@ class Inspector(SessionParts):
         """The history of a page, or without one of all pages, oldest first; only by one actor
         (user, model, tool, system), if one is given. Raises `NoSuchPage`.
         """
-        who = an_actor(actor) if actor else None
+        who = one_of(Actor, actor, "actor") if actor else None
         await self.owned.caught_up()
         named = PageId(page_id) if page_id else None
         if named is not None:

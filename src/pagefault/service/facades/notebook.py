@@ -286,17 +286,9 @@ class Notebook(SessionParts):
         dry_run: bool,
     ) -> CoreSection:
         channel = a_channel(origin)
-
-        async def verb() -> CoreSection:
-            planned = self._runtime.journal.forgets
-            await self.owned.written()  # the log decides its origin
-            label = await asyncio.to_thread(self._labels.written_now, channel)
-            drafts, told = await asyncio.to_thread(lambda: plan(self._core(), label))
-            if not dry_run:
-                await self.owned.commit(drafts, planned=planned)
-            return told
-
-        return await self.owned.whole(verb)
+        return await self.owned.carry_out(
+            lambda: plan(self._core(), self._labels.written_now(channel)), dry_run=dry_run
+        )
 
 
 def _without(told: ImportedBlocks, what: str, why: str) -> ImportedBlocks:

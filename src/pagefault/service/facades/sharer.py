@@ -47,7 +47,7 @@ class Sharer(SessionParts):
         self._check_kept()
 
         async def verb() -> Mount:
-            row = await asyncio.to_thread(self._region, region)
+            row = await asyncio.to_thread(self._runtime.regions.get, region)
 
             def plan() -> MountSet:
                 if self._why_not(row, wanted) not in ("", "consent"):
@@ -70,7 +70,7 @@ class Sharer(SessionParts):
         self._check_kept()
 
         async def verb() -> Mount:
-            row = await asyncio.to_thread(self._region, region)
+            row = await asyncio.to_thread(self._runtime.regions.get, region)
             mode = self._mode_of(row)
             if mode is None:
                 return self._mount(row, None, "")
@@ -98,7 +98,7 @@ class Sharer(SessionParts):
                 await self.owned.flush()
                 row = await asyncio.to_thread(self._pages.row, PageId(page_id))
             pages = await asyncio.to_thread(self._text_of, row)
-            place = await asyncio.to_thread(self._region, region)
+            place = await asyncio.to_thread(self._runtime.regions.get, region)
             await asyncio.to_thread(self._check_own, pages)
             labels = Labels(self._runtime, self.session)
             label = least_trusted(await asyncio.to_thread(lambda: [*map(labels.label, pages)]))
@@ -129,7 +129,7 @@ class Sharer(SessionParts):
         counter = self._runtime.counter
 
         async def verb() -> Promotion:
-            place = await asyncio.to_thread(self._region, region)
+            place = await asyncio.to_thread(self._runtime.regions.get, region)
             parts = split(clean(text), room, counter)
             bodies = [
                 Shared(
@@ -159,12 +159,6 @@ class Sharer(SessionParts):
     @property
     def _called(self) -> str:
         return self.name or self.session_id
-
-    def _region(self, name: str) -> SessionRow:
-        row = self._runtime.regions.find(name)
-        if row is None:
-            raise RegionNotFound(bare(name))
-        return row
 
     def _mounts(self) -> list[Mount]:
         found = []

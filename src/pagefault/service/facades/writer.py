@@ -58,7 +58,7 @@ from pagefault.service.turn.host_tools import (
 )
 from pagefault.service.turn.stated_events import STATED_BY, stated
 from pagefault.service.turn.turn import id_as_kept
-from pagefault.service.turn.undo import Undone, UndoPlan, plan_redo, plan_undo
+from pagefault.service.turn.undo import Undone, plan_redo, plan_undo
 from pagefault.service.window import exchanges
 from pagefault.service.window.host_calls import awaited, meant
 from pagefault.service.window.room import check_pins
@@ -494,21 +494,15 @@ class Writer(SessionParts):
         claim. A fork undoes what it saw, for itself alone. A `dry_run` refuses the same things,
         returns what would be undone, and writes nothing.
         """
-        return await self._undo(plan_undo, dry_run=dry_run)
+        return await self.owned.carry_out(
+            lambda: plan_undo(self.owned, self._runtime), dry_run=dry_run
+        )
 
     async def redo(self, *, dry_run: bool = False) -> Undone:
         """Redo what the last `undo` reverted. `dry_run` and errors are as for `undo`."""
-        return await self._undo(plan_redo, dry_run=dry_run)
-
-    async def _undo(self, plan: UndoPlan, *, dry_run: bool) -> Undone:
-        async def verb() -> Undone:
-            planned = self._runtime.journal.forgets
-            drafts, told = await asyncio.to_thread(plan, self.owned, self._runtime)
-            if not dry_run:
-                await self.owned.commit(drafts, planned=planned)
-            return told
-
-        return await self.owned.whole(verb)
+        return await self.owned.carry_out(
+            lambda: plan_redo(self.owned, self._runtime), dry_run=dry_run
+        )
 
     async def compress(self, page_id: str, level: int = 1) -> Page:
         """Let the next epoch keep a shorter form of a page: 1 reduced, 2 abstract.

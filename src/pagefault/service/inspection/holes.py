@@ -90,14 +90,15 @@ def _read(told: str) -> Any:
 
 def _literal(text: str) -> str:
     """A string in JSON. Half a surrogate pair, which UTF-8 does not have, is an escape."""
-    return json.dumps(text, ensure_ascii=not _is_unicode(text))
+    return json.dumps(text, ensure_ascii=not is_unicode(text))
 
 
 def _escaped(text: str) -> str:
     return _literal(text)[1:-1]
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
+    """Whether UTF-8 can encode it: clients' JSON may have half a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -125,7 +126,7 @@ class _Cutter:
                 self._add("{")
                 for count, (name, one) in enumerate(value.items()):
                     self._add(f"{',' if count else ''}{_literal(self._cleaned(name))}:")
-                    if type(one) is str and self.clean_value and _is_unicode(one + name):
+                    if type(one) is str and self.clean_value and is_unicode(one + name):
                         self._write_string(self.clean_value(name, one))
                     else:
                         self.write(one)
@@ -148,7 +149,7 @@ class _Cutter:
         self._length += len(text)
 
     def _cleaned(self, text: str) -> str:
-        if _is_unicode(text):
+        if is_unicode(text):
             return self.clean(text)
         literal = _literal(text)
         cleaned = self.clean(literal)
@@ -168,7 +169,7 @@ class _Cutter:
     def _tell_run(self, text: str) -> None:
         """Append text that no page holds."""
         is_long = len(text) >= OPAQUE_CHARS_MIN and len(text.split(maxsplit=1)) == 1
-        if (is_long or len(text) >= TEXT_CHARS_MAX) and _is_unicode(text):
+        if (is_long or len(text) >= TEXT_CHARS_MAX) and is_unicode(text):
             self.holes.append(Hole(at=self._length, end=len(text), blob=self.put(text.encode())))
         elif text:
             self._tell(_escaped(text))

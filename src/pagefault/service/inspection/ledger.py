@@ -15,8 +15,8 @@ from typing import Any, Final, assert_never
 
 from pagefault.model.catalogue import UNKNOWN, find_model
 from pagefault.model.events import (
+    Aside,
     CallRefused,
-    Checkpointed,
     ClaimRuled,
     EpochBegun,
     Event,
@@ -25,24 +25,17 @@ from pagefault.model.events import (
     FormationEnded,
     HeatMoved,
     HeatRecalled,
-    Imported,
     MemoryCalled,
     Packed,
     PageBody,
     Pinned,
     Priced,
-    RecallRuling,
-    Received,
     Relayed,
     Reported,
-    Ruling,
     Searched,
     SessionConfigured,
-    SessionLeased,
     SessionOpened,
     Unpinned,
-    Unreadable,
-    Upkeep,
 )
 from pagefault.model.ids import Seq, SessionNo, TurnNo
 from pagefault.model.prices import PriceList
@@ -227,16 +220,12 @@ class Ledger:
                     self._fold_reported(reported)
             case PageBody() | Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
                 pass  # what a request held, not its cost: the request's own record has that
-            case ClaimRuled() | Checkpointed() | SessionOpened() | SessionLeased():
+            case ClaimRuled() | SessionOpened() | HeatMoved() | HeatRecalled() | MemoryCalled():
                 pass  # not a request
-            case Received() | Imported():
-                pass  # not a request
-            case HeatMoved() | HeatRecalled() | MemoryCalled():
-                pass  # likewise
             case FormationBegun() | FormationEnded():
                 pass  # a request outside the conversation: no later one continues it
             case undecided:  # none of these is a request
-                if not isinstance(undecided, Ruling | RecallRuling | Upkeep | Unreadable):
+                if not isinstance(undecided, Aside):
                     assert_never(undecided)
 
     def _fold_packed(self, event: Event, packed: Packed) -> None:

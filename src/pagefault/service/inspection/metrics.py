@@ -33,8 +33,8 @@ from typing import Any, Final, assert_never
 
 from pagefault.model.defaults import THRASH_WINDOW_TURNS
 from pagefault.model.events import (
+    Aside,
     CallRefused,
-    Checkpointed,
     ClaimRuled,
     DerivedBody,
     EpochBegun,
@@ -45,26 +45,19 @@ from pagefault.model.events import (
     HeatMove,
     HeatMoved,
     HeatRecalled,
-    Imported,
     MemoryCalled,
     Packed,
     PageBody,
     Pinned,
     Priced,
-    RecallRuling,
-    Received,
     Relayed,
     Reported,
-    Ruling,
     Searched,
     SessionConfigured,
-    SessionLeased,
     SessionOpened,
     Stored,
     Summarised,
     Unpinned,
-    Unreadable,
-    Upkeep,
     row_of,
 )
 from pagefault.model.ids import PageId, SessionNo
@@ -280,16 +273,14 @@ class Meter:
             case HeatRecalled(hits=hits):
                 tally.heat_recalls += 1
                 tally.heat_recalls_found += bool(hits)
-            case CallRefused() | MemoryCalled() | ClaimRuled() | Checkpointed():
-                pass  # no metric counts them
-            case Received() | Imported() | SessionLeased():
+            case CallRefused() | MemoryCalled() | ClaimRuled():
                 pass  # no metric counts them
             case FormationBegun() | FormationEnded():
                 pass  # the pages made have records of their own
             case Reported() | Priced():
                 pass  # the ledger has the cost of requests
             case undecided:  # these only weigh
-                if not isinstance(undecided, Ruling | RecallRuling | Upkeep | Unreadable):
+                if not isinstance(undecided, Aside):
                     assert_never(undecided)
         if is_own:
             line, _ = encode(event, more=0, salt=_SALT, previous=b"")

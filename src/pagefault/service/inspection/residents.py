@@ -12,8 +12,8 @@ from typing import Final, assert_never
 
 from pagefault.model.defaults import WINDOW_TOKENS
 from pagefault.model.events import (
+    Aside,
     CallRefused,
-    Checkpointed,
     ClaimRuled,
     DerivedBody,
     EpochBegun,
@@ -23,24 +23,17 @@ from pagefault.model.events import (
     FormationEnded,
     HeatMoved,
     HeatRecalled,
-    Imported,
     MemoryCalled,
     Packed,
     PageBody,
     Pinned,
     Priced,
-    RecallRuling,
-    Received,
     Relayed,
     Reported,
-    Ruling,
     Searched,
     SessionConfigured,
-    SessionLeased,
     SessionOpened,
     Unpinned,
-    Unreadable,
-    Upkeep,
 )
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import IMPORT, Level
@@ -79,18 +72,16 @@ class Residents:
                 self._fold_faulted(event, body)
             case SessionOpened(window_tokens=tokens) | SessionConfigured(window_tokens=tokens):
                 self.window_tokens = tokens
-            case Relayed() | Received() | Faulted():
+            case Relayed() | Faulted():
                 pass  # the client decides which pages are in it
-            case Searched() | CallRefused() | Pinned() | Unpinned() | ClaimRuled() | Checkpointed():
+            case Searched() | CallRefused() | Pinned() | Unpinned() | ClaimRuled():
                 pass  # it moves no page: the next request moves pins
-            case Imported():
-                pass  # likewise
             case HeatMoved() | HeatRecalled() | MemoryCalled():
                 pass  # hot items are in the next request
-            case Reported() | Priced() | SessionLeased() | FormationBegun() | FormationEnded():
+            case Reported() | Priced() | FormationBegun() | FormationEnded():
                 pass  # no page is part of it, or moves by it
             case undecided:  # none of these moves a page
-                if not isinstance(undecided, Ruling | RecallRuling | Upkeep | Unreadable):
+                if not isinstance(undecided, Aside):
                     assert_never(undecided)
 
     def _fold_epoch(self, body: EpochBegun) -> None:

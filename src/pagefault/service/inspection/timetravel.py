@@ -14,8 +14,8 @@ from typing import Any, Final, assert_never
 from pagefault.model.errors import BadInput, RecordGone
 from pagefault.model.events import (
     BODY_TYPES,
+    Aside,
     CallRefused,
-    Checkpointed,
     Claimed,
     ClaimRuled,
     DerivedBody,
@@ -27,26 +27,19 @@ from pagefault.model.events import (
     FormationEnded,
     HeatMoved,
     HeatRecalled,
-    Imported,
     MemoryCalled,
     OriginalBody,
     Packed,
     PageBody,
     Pinned,
     Priced,
-    RecallRuling,
-    Received,
     Relayed,
     Reported,
     Represented,
-    Ruling,
     Searched,
     SessionConfigured,
-    SessionLeased,
     SessionOpened,
     Unpinned,
-    Unreadable,
-    Upkeep,
     row_of,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
@@ -576,12 +569,12 @@ def _movements(event: Event) -> Iterator[_Movement]:
         case FormationEnded(first=first, last=last, outcome=outcome, made=made):
             for page_id in dict.fromkeys((first, last)):
                 yield str(outcome), page_id, None, ", ".join(made)
-        case SessionOpened() | SessionConfigured() | SessionLeased() | Checkpointed() | Imported():
+        case SessionOpened() | SessionConfigured():
             pass  # about the session, not a page
-        case CallRefused() | Reported() | Priced() | Received():
+        case CallRefused() | Reported() | Priced():
             pass  # it moved nothing
         case undecided:  # none of these moves a page that is known
-            if not isinstance(undecided, Ruling | RecallRuling | Upkeep | Unreadable):
+            if not isinstance(undecided, Aside):
                 assert_never(undecided)
 
 

@@ -20,7 +20,7 @@ from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.recall.excerpt import excerpt_titled
 from pagefault.recall.search import SearchHit, SearchResult
-from pagefault.service.arguments import a_count, a_profile
+from pagefault.service.arguments import a_count, one_of
 from pagefault.service.lookup.closed_hits import ClosedHits
 from pagefault.service.lookup.imported import places_from, told_of
 from pagefault.service.lookup.session_search import SAID
@@ -79,7 +79,7 @@ class Asking:
         """
         scope = await self._asked(wanted)
         _check(limit, tokens)
-        order = a_profile(profile) if profile else None
+        order = one_of(Profile, profile, "profile") if profile else None
         if topic or task:
             found = await _about(
                 *(self._runtime, scope, wanted, query),

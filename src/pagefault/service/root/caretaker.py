@@ -91,8 +91,7 @@ class Caretaker(MemoryParts):
         """The usage of each quota that is set (`pagefault.Quotas`): the project's quotas and those
         of a session (its name or id) and its tenant, or all. Raises `SessionNotFound`.
         """
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         runtime, bounds = self._runtime, self._store.allowance
 
         def uses() -> list[QuotaUse]:

@@ -35,8 +35,7 @@ class Controller(MemoryParts):
 
     async def control(self) -> str:
         """The control mode last set for the whole memory, or else the default for new sessions."""
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         return str(await self._given_control())
 
     async def set_control(self, mode: str, *, session: str = "") -> None:
@@ -46,13 +45,8 @@ class Controller(MemoryParts):
         process writes to it; a verb that is running there writes nothing more once the mode keeps
         nothing (`StoreBusy`). Raises `BadInput`, `SessionNotFound`.
         """
-        control, session_id = a_control(mode), ""
-        if session:
-            row = await asyncio.to_thread(self._runtime.index.find_session, session)
-            if row is None:
-                raise SessionNotFound(session)
-            session_id = row.session_id
-        await self._note_control(control, session_id)
+        control = a_control(mode)
+        await self._note_control(control, await self._id_of(session))
         async with self._alone():
             for one in self._live():
                 await self._follow(one)
@@ -61,8 +55,7 @@ class Controller(MemoryParts):
         """The control mode of a session, by name or id; for one that is not written, the
         default.
         """
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
 
         def told() -> str | None:
             row = self._runtime.index.find_session(session)
@@ -74,8 +67,7 @@ class Controller(MemoryParts):
 
     async def controls(self) -> dict[str, str]:
         """The control mode of each session that is written, by its id."""
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         return await asyncio.to_thread(controls, self._runtime)
 
     async def _note_control(self, control: ControlMode, session_id: str) -> None:

@@ -34,8 +34,7 @@ class Curator(MemoryParts):
 
     async def regions(self) -> list[Region]:
         """Every region, by name, with the sessions that mount it."""
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         return await asyncio.to_thread(self._regions)
 
     async def create_region(
@@ -196,8 +195,7 @@ class Curator(MemoryParts):
 
     async def assignments(self) -> dict[str, tuple[str, str]]:
         """The project and the user of every session, by its id, each "" if not set."""
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
 
         def told() -> dict[str, tuple[str, str]]:
             rows = self._runtime.index.sessions()
@@ -220,9 +218,7 @@ class Curator(MemoryParts):
 
     def _owned_region(self, name: str, by: str) -> tuple[SessionRow, RegionSet]:
         """A region and its policy. Raises unless this user owns it."""
-        row = self._runtime.regions.find(name)
-        if row is None:
-            raise RegionNotFound(bare(name))
+        row = self._runtime.regions.get(name)
         policy = self._runtime.regions.policies()[row.session]
         if policy.owner != by:
             raise AccessRefused(

@@ -10,7 +10,6 @@ from pagefault.model.errors import (
     BadInput,
     PagefaultError,
     SessionBusy,
-    SessionNotFound,
     StoreBusy,
     StoreCorrupt,
 )
@@ -158,8 +157,7 @@ class Eraser(MemoryParts):
 
     async def retention(self) -> tuple[RetentionRule, ...]:
         """How long pages are kept, as last set; without a rule, for ever."""
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         return await asyncio.to_thread(rules_of, self._runtime)
 
     async def set_retention(
@@ -173,12 +171,7 @@ class Eraser(MemoryParts):
         while `serve` runs, and by `expire`. Raises `BadInput`, `SessionNotFound`.
         """
         days = None if keep is None else a_period_days(keep)
-        session_id = ""
-        if session:
-            row = await asyncio.to_thread(self._runtime.index.find_session, session)
-            if row is None:
-                raise SessionNotFound(session)
-            session_id = row.session_id
+        session_id = await self._id_of(session)
 
         def set_() -> tuple[RetentionRule, ...]:
             rules = changed(rules_of(self._runtime), kind, session_id, days)

@@ -126,8 +126,7 @@ class Historian(MemoryParts):
         """Every imported session, the latest first; only those of a source, if one is given:
         "claude" is Claude's export and Claude Code's sessions.
         """
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         return await asyncio.to_thread(imported_sessions, self._runtime, source)
 
     async def approve_import(
@@ -173,8 +172,7 @@ class Historian(MemoryParts):
 
         It reads every call of the sessions searched. Raises `SessionNotFound`, `BadInput`.
         """
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         if event_type:
             one_of(EventType, event_type, "event type")
         if outcome and outcome not in ("passed", "failed"):
@@ -189,16 +187,9 @@ class Historian(MemoryParts):
             before_ms=iso_ms(a_moment(until)),
         )
         a_count(limit, called="limit")
-        index = self._runtime.index
 
         def found() -> list[WorkEvent]:
-            rows = index.sessions()
-            if session:
-                row = index.find_session(session)
-                if row is None:
-                    raise SessionNotFound(session)
-                rows = [row]
-            return find_events(self._runtime, rows, asked, limit)
+            return find_events(self._runtime, self._rows(session), asked, limit)
 
         return await asyncio.to_thread(found)
 
@@ -221,8 +212,7 @@ class Historian(MemoryParts):
         under "". `docs/bill.md` says what is estimated, reported and assumed. Raises
         `SessionNotFound`, `BadInput`.
         """
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         rows_of = one_of(BillBy, by, "kind of rows")
         after_ms, before_ms = iso_ms(a_moment(since)), iso_ms(a_moment(until))
         worth = dict(per_million or {})
@@ -230,18 +220,11 @@ class Historian(MemoryParts):
             raise BadInput("a price is negative", hint="per_million={'gpt-5': 1.25}")
         for live in self._live():
             await live.owned.written()
-        index = self._runtime.index
 
         def add() -> Bill:
-            rows = index.sessions()
-            if session:
-                row = index.find_session(session)
-                if row is None:
-                    raise SessionNotFound(session)
-                rows = [row]
             return bill_of(
                 self._runtime,
-                rows,
+                self._rows(session),
                 by=rows_of,
                 after_ms=after_ms,
                 before_ms=before_ms,

@@ -112,6 +112,11 @@ class MemoryParts(Asking):
         """Switch every session to the mode that another process gave it."""
         raise NotImplementedError
 
+    async def _look(self) -> None:
+        """Notice what other processes wrote. Raises `StoreClosed`, and `StoreLatched`."""
+        self._committer.check_open()
+        await self._runtime.journal.look()
+
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
         """Within this block nobody else here opens a session or changes a mode."""
@@ -218,8 +223,7 @@ class MemoryParts(Asking):
         return await asyncio.shield(task)
 
     async def _asked(self, wanted: SearchFilter) -> Scope:
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         if wanted.sessions is not None:
             return await asyncio.to_thread(self._seen_by, wanted.sessions)
         if not wanted.session:
@@ -232,6 +236,22 @@ class MemoryParts(Asking):
         with runtime.index.moment():
             scopes = [runtime.seen(runtime.scope(self._number(name))) for name in names]
         return replace(joined(Scope(()), scopes), is_several=True)
+
+    def _rows(self, session: str) -> list[SessionRow]:
+        """The session of this name or id, or without one all. Raises `SessionNotFound`. Blocks."""
+        if not session:
+            return self._runtime.index.sessions()
+        row = self._runtime.index.find_session(session)
+        if row is None:
+            raise SessionNotFound(session)
+        return [row]
+
+    async def _id_of(self, session: str) -> str:
+        """The id of the session of this name or id; "" without one. Raises `SessionNotFound`."""
+        if not session:
+            return ""
+        [row] = await asyncio.to_thread(self._rows, session)
+        return row.session_id
 
     def _number(self, name: str) -> SessionNo:
         row = self._runtime.index.find_session(name)

@@ -143,13 +143,8 @@ class Admission:
         admitted = Admitted(cause=cause)
         if told.unread:
             admitted.counted[Why.UNREAD] += told.unread
-        finder = EvidenceFinder(
-            self._runtime,
-            self._owned.session,
-            self._labels,
-            self._owned.called,
-            self._runtime.journal.clean,
-        )
+        owned = self._owned
+        finder = EvidenceFinder(self._runtime, owned.session, self._labels, owned.called)
         lines: list[_Line] = []
         for proposal in told.proposals:
             try:
@@ -408,7 +403,6 @@ class Admission:
             [replace(one, cause=admitted.cause) for one in made],
             session=self._owned.session,
             state=self._owned.state,
-            counter=self._runtime.counter,
             clean=self._runtime.journal.clean,
             before=admitted.drafts,
         )

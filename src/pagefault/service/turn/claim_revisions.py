@@ -19,11 +19,11 @@ from typing import Final
 from pagefault.model.errors import BadInput
 from pagefault.model.events import ClaimRuled, Draft
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import RUNTIME, USER_APPROVED, ClaimType, Origin, RulingKind
+from pagefault.model.kinds import RUNTIME, USER_APPROVED, ClaimType, Origin, RulingKind, actor_of
 from pagefault.model.page import CardFacts, Derived, Evidence, FileQuote, Page, Quote
 from pagefault.service.derived.claims import Claims
 from pagefault.service.ownership import Owned
-from pagefault.service.turn.stated_claims import Stated, StatedClaims, actor_of, page_id_of
+from pagefault.service.turn.stated_claims import Stated, StatedClaims, page_id_of
 from pagefault.service.window.claim_pages import authority_of, is_claim
 from pagefault.service.window.state import turn_now
 from pagefault.truth.claim import Authority, Claim, wording

@@ -23,11 +23,11 @@ from typing import Final
 from pagefault.model.errors import BadInput, CoreFull, NoSuchPage, PinsFull
 from pagefault.model.events import CoreWritten, Draft, PageBody, expected
 from pagefault.model.ids import PageId, SessionNo
-from pagefault.model.kinds import PAGE_PREFIX, USERS, CoreOverflow, Origin, Role
+from pagefault.model.kinds import PAGE_PREFIX, USERS, CoreOverflow, Origin, Role, actor_of
 from pagefault.model.page import Page
 from pagefault.model.reprs import outline
 from pagefault.model.trust import is_untrusted
-from pagefault.service.turn.notes import NewNote, actor_of, is_hostile, note_drafts
+from pagefault.service.turn.notes import NewNote, is_hostile, note_drafts
 from pagefault.service.window.content import page_of
 from pagefault.service.window.room import check_pins
 from pagefault.service.window.state import SessionState, turn_now

@@ -59,7 +59,6 @@ def plan_goal(owned: Owned, journal: Journal, text: str) -> tuple[list[Draft], P
         [made],
         session=owned.session,
         state=state,
-        counter=state.counter,
         clean=journal.clean,
     )
     assert isinstance(draft.body, PageBody)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from pagefault.engine.values import is_object
 from pagefault.language.analyzer import query_terms
 from pagefault.language.orders import reads_like_an_order
 from pagefault.model.defaults import NOTE_CHARS
@@ -18,16 +19,14 @@ from pagefault.model.errors import BadInput
 from pagefault.model.events import Draft, Noted
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import (
-    MODEL_GENERATED,
     PAGE_PREFIX,
     USERS,
-    Actor,
     HostileNotes,
     NoteArea,
     NoteType,
     Origin,
     Role,
-    is_tools,
+    actor_of,
 )
 from pagefault.model.trust import is_untrusted
 from pagefault.recall.analyzed import AnalyzedText
@@ -68,14 +67,6 @@ class NewNote:
             raise BadInput("metadata is not JSON", hint="give a dict of plain values") from None
         if len(told) > _METADATA_CHARS:
             raise BadInput(f"metadata of {len(told):,} characters: at most {_METADATA_CHARS:,}")
-
-
-def is_object(text: str) -> bool:
-    """Whether a text is a JSON object."""
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def is_hostile(text: str, origin: Origin) -> bool:
@@ -129,14 +120,6 @@ def note_drafts(
             )
         )
     return drafts
-
-
-def actor_of(origin: Origin) -> Actor:
-    if origin in USERS:
-        return Actor.USER
-    if is_tools(origin):
-        return Actor.TOOL
-    return Actor.MODEL if origin == MODEL_GENERATED else Actor.SYSTEM
 
 
 def may_contradict(one: str, other: str) -> bool:

@@ -72,20 +72,13 @@ class Reflection:
         await self._owned.caught_up()
         if dry_run:
             return tuple(one.lesson for one in await asyncio.to_thread(self._found))
-        return await self._owned.whole(lambda: self._propose(at_rest=False))
+        return await self._owned.carry_out(lambda: self._plan(at_rest=False))
 
     async def rest(self) -> None:
         """Propose a few new lessons, in the background: not an action that `undo` reverts."""
-        await self._owned.whole(lambda: self._propose(at_rest=True))
+        await self._owned.carry_out(lambda: self._plan(at_rest=True))
 
-    async def _propose(self, *, at_rest: bool) -> tuple[Lesson, ...]:
-        planned = self._owned.runtime.journal.forgets
-        await self._owned.written()  # the log decides the origin of a page
-        drafts, told = await asyncio.to_thread(self._plan, at_rest)
-        await self._owned.commit(drafts, planned=planned)
-        return told
-
-    def _plan(self, at_rest: bool) -> tuple[list[Draft], tuple[Lesson, ...]]:
+    def _plan(self, *, at_rest: bool) -> tuple[list[Draft], tuple[Lesson, ...]]:
         stated = StatedClaims(self._owned, self._claims, self._labels)
         drafts: list[Draft] = []
         told: list[Lesson] = []

@@ -25,14 +25,12 @@ from pagefault.model.ids import PageId, told_near
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
     LOCAL_FILE,
-    MODEL_GENERATED,
     RUNTIME,
     USERS,
-    Actor,
     ClaimType,
     Kind,
     Origin,
-    is_tools,
+    actor_of,
 )
 from pagefault.model.page import NO_FACTS, CardFacts, Evidence, FileQuote, Page, Quote
 from pagefault.model.signatures import check_fields
@@ -207,7 +205,7 @@ class StatedClaims:
                 hint='evidence=["words that were said"], or `Session.remember` for the words alone',
             )
         owned = self._owned
-        finder = EvidenceFinder(self._runtime, owned.session, self._labels, owned.called, clean)
+        finder = EvidenceFinder(self._runtime, owned.session, self._labels, owned.called)
         quoted = [one for one in stated.evidence if not isinstance(one, FileQuote)]
         in_files = [one for one in stated.evidence if isinstance(one, FileQuote)]
         found = [finder.find(one) for one in quoted]
@@ -319,7 +317,6 @@ class StatedClaims:
             [made],
             session=self._owned.session,
             state=state,
-            counter=state.counter,
             clean=self._runtime.journal.clean,
             before=before,
         )
@@ -351,14 +348,6 @@ def check_whole(found: Sequence[QuotedWords], value: str) -> None:
                 f"{one.row.page_id} denies these words: “{one.denial}”",
                 hint="quote them with what denies them, or say in the claim that it is not so",
             )
-
-
-def actor_of(channel: Origin) -> Actor:
-    if channel in USERS:
-        return Actor.USER
-    if is_tools(channel):
-        return Actor.TOOL
-    return Actor.MODEL if channel == MODEL_GENERATED else Actor.SYSTEM
 
 
 def page_id_of(draft: Draft) -> PageId:

@@ -21,7 +21,7 @@ the words that it rests on exist, and are current.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -76,9 +76,6 @@ class Undone:
     what: str
     page_ids: tuple[PageId, ...]
     standing: tuple[PageId, ...]
-
-
-UndoPlan = Callable[[Owned, Runtime], tuple[list[Draft], Undone]]
 
 
 @dataclass(frozen=True, slots=True)

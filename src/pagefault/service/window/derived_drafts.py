@@ -24,7 +24,6 @@ from pagefault.model.events import (
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import PAGE_PREFIX, Actor, EventType, Kind, Origin
 from pagefault.model.page import Derived
-from pagefault.pack.count import TokenCounter
 
 if TYPE_CHECKING:
     from pagefault.service.window.state import SessionState
@@ -64,7 +63,6 @@ def write_derived(
     *,
     session: SessionNo,
     state: SessionState,
-    counter: TokenCounter,
     clean: Callable[[str], str],
     turn: TurnNo | None = None,
     before: Sequence[Draft] = (),
@@ -80,7 +78,7 @@ def write_derived(
             numbers[stem] = numbers.get(stem, 0) + 1
     texts = [clean(item.text) for item in items]
     drafts: list[Draft] = []
-    counts = counter.count_all(texts)
+    counts = state.counter.count_all(texts)
     for place, (item, text, tokens) in enumerate(zip(items, texts, counts, strict=True)):
         stem = PAGE_PREFIX[_KINDS[item.event_type]]
         numbers[stem] = numbers.get(stem, 0) + 1

@@ -24,9 +24,9 @@ from typing import Final, assert_never
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import (
+    Aside,
     Called,
     CallRefused,
-    Checkpointed,
     ClaimRuled,
     CoreWritten,
     EpochBegun,
@@ -38,28 +38,21 @@ from pagefault.model.events import (
     HeatMove,
     HeatMoved,
     HeatRecalled,
-    Imported,
     MemoryCalled,
     Packed,
     PageBody,
     PagedIn,
     Pinned,
     Priced,
-    RecallRuling,
-    Received,
     Relayed,
     Reported,
     Represented,
     Returned,
-    Ruling,
     Said,
     Searched,
     SessionConfigured,
-    SessionLeased,
     SessionOpened,
     Unpinned,
-    Unreadable,
-    Upkeep,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
 from pagefault.model.kinds import (
@@ -318,16 +311,10 @@ class SessionState:
                 self.is_relayed = True  # the proxy folds what such a request shows
             case Reported():
                 pass  # of such a request
-            case Received():
-                pass  # the client's form of pages
-            case SessionLeased():
-                pass  # write permissions, which no request shows
             case FormationBegun() | FormationEnded() as body:
                 self.ranges.fold(body, event.turn)
-            case Checkpointed() | Imported():
-                pass  # a name for a moment, or an import's source
             case undecided:  # `restore` checks whom these concern; some have folds of their own
-                if not isinstance(undecided, Ruling | RecallRuling | Upkeep | Unreadable):
+                if not isinstance(undecided, Aside):
                     assert_never(undecided)
 
     def _fold_content(self, event: Event, page: Page, body: PageBody) -> None:

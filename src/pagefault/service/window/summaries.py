@@ -164,7 +164,6 @@ def _drafts(items: Sequence[Made], state: SessionState, session: SessionNo) -> l
         items,
         session=session,
         state=state,
-        counter=state.counter,
         clean=str,  # it quotes redacted text
     )
 
