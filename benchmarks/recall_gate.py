@@ -32,12 +32,25 @@ from pagefault.service.bootstrap import open_memory
 from pagefault.service.config import MEMORY
 from pagefault.service.turn.auto_recall import RECALL_CANDIDATES
 
+
+@dataclass(frozen=True, slots=True)
+class Likely(Gate):
+    """A gate by the best hit's `relevance`, whatever the form of the message."""
+
+    likely_min: float = 0.2
+
+    def admitted(self, hits: Sequence[SearchHit]) -> list[SearchHit]:
+        return Gate.admitted(self, hits) if hits and hits[0].relevance >= self.likely_min else []
+
+
 OPEN = Gate(coverage_min=0.0, share_min=0.0, room_share=1.0)
+LIKELY = Likely(coverage_min=0.0, share_min=0.45, room_share=1.0)
 GATES = (
     ("none", (OPEN, OPEN, OPEN)),
     ("default", (ASKING, MIXED, TELLING)),
     ("stricter", (Gate(0.0, 0.55, 1.0), Gate(0.0, 0.55, 0.75), Gate(0.7, 0.5, 0.25))),
     ("looser", (Gate(0.0, 0.35, 1.0), Gate(0.0, 0.35, 0.75), Gate(0.5, 0.5, 0.25))),
+    ("likely", (LIKELY, LIKELY, LIKELY)),
     ("floor", (Gate(0.25, 0.45, 1.0), Gate(0.25, 0.45, 0.75), TELLING)),
 )
 FORMS = (ASKING, MIXED, TELLING)  # of messages; each gets the gate in the same place

@@ -150,3 +150,8 @@ def test_plain_bm25_puts_rare_words_in_short_texts_first() -> None:
     assert plain.rank("red boats") == [0, 2, 1]
     assert plain.rank("red", among=2) == [1, 0]
     assert plain.rank("xylophone") == []
+
+
+def test_plain_bm25_leaves_out_the_stop_words_of_the_lines_languages() -> None:
+    plain = PlainBm25(["El lunes se celebra el enlace de los vecinos.", "Se casa en el parque."])
+    assert plain.rank("¿Dónde se celebra el enlace?") == [0]

@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault.language.analyzer import TERM_CHARS_MAX, analyze, query_terms, query_words
+from pagefault.language.analyzer import (
+    TERM_CHARS_MAX,
+    analyze,
+    other_languages,
+    query_terms,
+    query_words,
+)
+from pagefault.language.known import told
 from pagefault.language.sought import alternatives
+from pagefault.store.said import said_by
 
 
 @pytest.mark.parametrize(
@@ -96,6 +104,38 @@ def test_terms_are_short_bare_and_survive_any_engine(text: str) -> None:
 @given(st.text(), st.text())
 def test_a_text_has_the_terms_of_its_lines(one: str, other: str) -> None:
     assert analyze(f"{one}\n\n{other}") == analyze(one) + analyze(other)
+
+
+SPELLED = [
+    "The plumber came on Tuesday.",
+    "Der Klempner kam am Dienstag, nicht am Montag.",
+    "Сантехник приходил во вторник.",
+    "می\u200cخواهم کتاب\u200cها را بخوانم",
+    "प्लंबर मंगलवार को आया था",
+    "管道工星期二来了",
+    "配管工は火曜日に来ました",
+    "ช่างประปามาวันอังคาร ราคาน้ำ",
+    "배관공은 화요일에 왔어요",
+]
+
+
+@given(st.sampled_from(SPELLED), st.lists(st.integers(0, 45), max_size=9), st.data())
+def test_what_does_not_show_changes_no_term(
+    spelled: str, places: list[int], data: st.DataObject
+) -> None:
+    text = spelled
+    for at in places:
+        unseen = data.draw(st.sampled_from("\u00ad\u200c\u200d\u200e\u061c\u2060\ufeff\ufe0f"))
+        text = text[:at] + unseen + text[at:]
+    assert analyze(text) == analyze(spelled)
+    assert query_terms(text) == query_terms(spelled)
+    assert other_languages(text) == other_languages(spelled)
+    assert told(text) == told(spelled)
+    assert said_by(text).terms == said_by(spelled).terms
+
+
+def test_a_zero_width_space_separates_words() -> None:
+    assert analyze("red\u200bboat") == ["red", "boat"]
 
 
 @given(st.text())

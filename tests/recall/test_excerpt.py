@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +32,14 @@ def marked(text: str, query: str) -> list[str]:
         ("call fooBar() now", "bar", ["fooBar"]),
         ("it costs 1,200 euros", "1200", ["1,200"]),
         ("２０２６ ｏｆｆｉｃｅ", "office", ["ｏｆｆｉｃｅ"]),
+        ("ราคาน้ำมันขึ้น", "น้ำมัน", ["น้ำมัน"]),
+        ("กาแฟร้อนมาก", "ร้อน", ["ร้อน"]),
+        ("ໜັງສືຢູ່ນີ້", "ໜັງສື", ["ໜັງສື"]),
+        (unicodedata.normalize("NFD", "배관공은"), "배관", [unicodedata.normalize("NFD", "배관")]),
+        ("من می\u200cخواهم بروم", "میخواهم", ["می\u200cخواهم"]),
+        ("办\u2060公室在汉堡", "办公室", ["办公室"]),
+        ("das Donau\u00addampf\u00adschiff", "Donaudampfschiff", ["Donaudampfschiff"]),
+        ("see foo\ufeffbar.py", "foobar", ["foobar"]),
         ("nothing of it", "ferry", []),
     ],
 )
@@ -70,13 +80,23 @@ def test_marks_lie_in_the_excerpt_whatever_is_said(text: str, query: str, chars:
     assert len(shown.text) <= chars
 
 
-@given(st.text(st.sampled_from("ab ctéx.-_'漢か\u200d"), max_size=400), st.integers(3, 90))
+@given(st.text(st.sampled_from("ab ctéx.-_'漢かน้ำ\u200d\u00ad"), max_size=400), st.integers(3, 90))
 def test_a_line_reads_the_same_whichever_way_it_is_made(text: str, chars: int) -> None:
     plain = " ".join(text.split())
     broken = plain.replace(" ", "\n")  # read character by character
     assert excerpt(plain, "ab cté x", chars_max=chars) == excerpt(
         broken, "ab cté x", chars_max=chars
     )
+
+
+async def test_words_with_characters_that_do_not_show_are_found_and_marked() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("talk")
+        await session.user("The gar\u2060den gate is locked.")
+        await session.user("Die Haus\u00adtür klemmt.")
+        for query, words in (("\ufeffgarden", ["garden"]), ("Haustür", ["Haustür"])):
+            hit = (await session.recall(query)).hits[0]
+            assert [hit.excerpt[a:b] for a, b in hit.marks] == words
 
 
 async def test_hits_say_what_they_were_found_by() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import pagefault
 from pagefault.recall.gate import ASKING, MIXED, TELLING, Gate, gate
 
 
@@ -26,6 +27,21 @@ from pagefault.recall.gate import ASKING, MIXED, TELLING, Gate, gate
         ("雨の日なんて誰も来ない", TELLING),
         ("क्या तुम्हें पता है मीटिंग कब है", ASKING),
         ("मुझे पता है वह कब आएगा", TELLING),
+        ("How lovely the wedding was!", TELLING),
+        ("Thanks for the cake. What a day we had!", TELLING),
+        ("¡Qué bonita fue la boda!", TELLING),
+        ("Wie schön die Hochzeit war!", TELLING),
+        ("ما أجمل العرس!", TELLING),
+        ("Tell me who signed the lease!", ASKING),
+        ("Where are my keys?!", ASKING),
+        ("Sag mir, wo der Schlüssel liegt!", ASKING),
+        ("can't recall the plumber's name", ASKING),
+        ("no me acuerdo del nombre de la dentista", ASKING),
+        ("mir fällt der Name des Klempners nicht ein", ASKING),
+        ("je ne me souviens plus du nom du plombier", ASKING),
+        ("لا أتذكر اسم السباك", ASKING),
+        ("wa\u00adnn kommt der Klempner", ASKING),
+        ("und die zweite Farbe war nochmal welche", ASKING),
         ("I spent the whole day in the garden and planted roses. How are you?", MIXED),
         ("I spent the day in the garden. Thanks for the roses, they are lovely.", TELLING),
         ("ok", TELLING),
@@ -40,3 +56,24 @@ def test_the_form_of_a_message_decides_what_it_calls_for(message: str, expected:
 def test_who_tells_gets_less_than_who_asks() -> None:
     assert TELLING.room_share < MIXED.room_share < ASKING.room_share
     assert TELLING.coverage_min > ASKING.coverage_min
+
+
+async def shown(session: pagefault.Session, message: str) -> str:
+    await session.user(message)
+    request = await session.request()
+    await session.assistant("Noted.")
+    return "\n".join(one.content for one in request.messages) + request.tail
+
+
+async def test_a_request_brings_back_what_was_forgotten_and_nothing_for_an_exclamation() -> None:
+    async with pagefault.open(":memory:", window=2_000) as memory:
+        session = await memory.session("talk")
+        await shown(session, "The plumber is called Zebulon. He mended the sink.")
+        await shown(session, "At the wedding the cake fell, and Horatio caught it.")
+        for number in range(24):
+            await shown(session, f"Filler number {number} about nothing in particular. " * 12)
+        forgot, asked, told = [await session.fork(name) for name in ("forgot", "asked", "told")]
+
+        assert "Zebulon" in await shown(forgot, "can't recall the plumber's name")
+        assert "Horatio" in await shown(asked, "How was the wedding?"), "the control"
+        assert "Horatio" not in await shown(told, "How very lovely and moving that wedding was!")

@@ -42,6 +42,11 @@ def test_nothing_is_likelier_than_its_words_are_covered() -> None:
     assert likelihoods([9.0, 1.0], [0.1, 0.0]) == [0.1, 0.0]
 
 
+def test_a_coverage_without_a_score_is_an_error() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        likelihoods([9.0], [1.0, 1.0])
+
+
 def asked(kind: str, *, sure: bool) -> Asked:
     """A question of which the first hit is evidence, and, unless that stands out, often is not."""
     scores = (10.0, *[1.0 if sure else 9.0] * (DEPTH - 1))

@@ -1,7 +1,8 @@
 """Plain BM25: the baseline that any other ranking must beat to be worth its parts.
 
 Lines are the documents. Words are ours (`language/analyzer.py`): stemmed, and for the query without
-stop words. Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009,
+stop words, in the languages of the lines, as a question of few words does not reveal its own.
+Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009,
 with the default constants of most engines.
 """
 
@@ -9,9 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
-from pagefault.language.analyzer import analyze, query_terms
+from pagefault.language.analyzer import analyze_told, query_terms
 from pagefault.store.likely import rarity
 
 K1: Final = 1.2
@@ -22,7 +24,9 @@ class PlainBm25:
     """Ranks texts by the words of a query; ties go to the earlier text."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._counts = [Counter(analyze(text)) for text in texts]
+        told = [analyze_told(text) for text in texts]
+        self._counts = [Counter(terms) for terms, _ in told]
+        self._languages = [languages for _, languages in told]
         self._lengths = [count.total() for count in self._counts]
 
     def rank(self, query: str, *, among: int | None = None) -> list[int]:
@@ -31,9 +35,10 @@ class PlainBm25:
         """
         counts, lengths = self._counts[:among], self._lengths[:among]
         length_mean = sum(lengths) / max(len(lengths), 1) or 1.0
+        languages = sorted({*chain.from_iterable(self._languages[:among])})
         weights = {
             term: rarity(len(counts), sum(term in count for count in counts))
-            for term in query_terms(query)
+            for term in query_terms(query, languages)
         }
         scores: dict[int, float] = {}
         for number, (count, length) in enumerate(zip(counts, lengths, strict=True)):

@@ -3,7 +3,7 @@
 Engine-neutral and versioned: an index made with another `ANALYZER` is rebuilt. Pages and queries go
 through the same function, so they are treated alike.
 
-- Unicode is normalised (NFKC, casefolded), diacritics are dropped.
+- Unicode is normalised (NFKC, casefolded); diacritics and characters that do not show are dropped.
 - Words are stemmed (Snowball), so that a plural finds its singular, and irregular forms map to
   their base word: in the language detected for their paragraph (`known.py`), or else in the default
   of their script. Words without a stemmer stay unchanged. The terms of a text are those of its
@@ -26,7 +26,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 from functools import cache, lru_cache
-from itertools import chain, zip_longest
+from itertools import chain, pairwise, zip_longest
 from typing import Final
 
 import Stemmer
@@ -35,17 +35,19 @@ from pagefault.language.english import MONTHS, WEEKDAYS
 from pagefault.language.known import (
     BY_CODE,
     DEFAULT,
+    FORMATTING,
     LANGUAGES,
     TELLING,
     is_ideograph,
     others_in,
     script_of,
     told,
+    without_formatting,
 )
 from pagefault.language.language import Language, Script
 from pagefault.language.sought import Sought, alternatives
 
-ANALYZER: Final = 9
+ANALYZER: Final = 10
 """Increased whenever any text could yield other terms than before."""
 
 TERM_CHARS_MAX: Final = 64  # longer ones are data (keys, base64), distinguished by their beginning
@@ -67,23 +69,29 @@ _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _DIACRITICS: Final = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u093c\u1ab0-\u1aff\u1dc0-\u1dff"
 _DIACRITIC: Final = re.compile(f"[{_DIACRITICS}]")
 _SPELLINGS: Final = {
-    **str.maketrans("’ʼ＇\u0901łŁ", "'''\u0902lL", "\u0640\u200c\u200d\u00ad"),
+    **str.maketrans("’ʼ＇\u0901łŁ", "'''\u0902lL", "\u0640"),
     ord("œ"): "oe",
     ord("Œ"): "Oe",
     ord("æ"): "ae",
     ord("Æ"): "Ae",
 }
-"""Apostrophes; a Hindi nasal with two spellings; a Polish letter that Unicode does not decompose;
-ornamental characters; letters that are written as two where a keyboard lacks them.
+"""Apostrophes; a Hindi nasal with two spellings; a Polish letter that Unicode does not decompose; an
+ornamental stroke; letters that are written as two where a keyboard lacks them.
 """
 _WRITTEN: Final = re.compile(
-    rf"[{_UNSPACED}]+"
+    rf"[{_UNSPACED}][{_UNSPACED}{FORMATTING}]*"
     rf"|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{_SIGNS}])*"
-    rf"(?:[{_DIACRITICS}]+(?:[^\W_{_UNSPACED}]|[{_SIGNS}])*|['’ʼ＇_.,:/\\@#&+-]+[^\W_{_UNSPACED}]+)*"
+    rf"(?:[{_DIACRITICS}{FORMATTING}]+(?:[^\W_{_UNSPACED}]|[{_SIGNS}])*|['’ʼ＇_.,:/\\@#&+-]+[^\W_{_UNSPACED}]+)*"
 )
 """Words as written in a text, before any processing."""
-_WRITTEN_PIECE: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_SIGNS}{_DIACRITICS}])*")
+_WRITTEN_PIECE: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_SIGNS}{_DIACRITICS}{FORMATTING}])*")
 _RUN: Final = re.compile(rf"[{_UNSPACED}]+")
+_WRITTEN_RUN: Final = re.compile(rf"[{_UNSPACED}][{_UNSPACED}{FORMATTING}]*")
+_LETTERS_ALONE: Final = re.compile(
+    "[\u3005-\u3007\u3041-\u3096\u30a1-\u30fe\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
+    "\U00020000-\U0003ffff]+"
+)
+"""Runs in which nothing is written on another character: Han, kana, Hangul."""
 _OF_ONE_SCRIPT: Final = re.compile(
     "[\u3040-\u309f]+|[\u30a0-\u30ff\u31f0-\u31ff]+|[^\u3040-\u30ff\u31f0-\u31ff]+"
 )
@@ -128,13 +136,14 @@ def terms_alone(piece: str) -> tuple[str, ...]:
 
 
 def _terms_alone(piece: str, words: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
-    if piece in TELLING:
+    if without_formatting(piece) in TELLING:
         raise TellsLanguage
     return tuple(chain.from_iterable(_terms_in(word, _ENGLISH) for word in words(piece)))
 
 
 def other_languages(text: str) -> tuple[str, ...]:
     """The codes of the languages of a text's paragraphs, except the defaults of scripts."""
+    text = without_formatting(text)
     if TELLING.isdisjoint(text.split()):
         return ()
     return tuple(dict.fromkeys(chain.from_iterable(map(_told, _PARAGRAPH.split(text)))))
@@ -159,9 +168,8 @@ def word_spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
 def _spans_of(
     written: str, start: int, others: tuple[str, ...]
 ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    if _RUN.fullmatch(written) and unicodedata.is_normalized("NFKC", written):
-        for at, term in _pairs(written):
-            yield start + at, start + at + len(term), (term,)
+    if _WRITTEN_RUN.fullmatch(written):
+        yield from _spans_in_run(written, start)
         return
     terms = tuple(chain.from_iterable(_terms_in(word, others) for word in _words(written)))
     pieces = list(_WRITTEN_PIECE.finditer(written))
@@ -172,6 +180,27 @@ def _spans_of(
             yield start + piece.start(), start + piece.end(), of_piece
             terms = tuple(term for term in terms if term not in of_piece)
     yield start, start + len(written), terms
+
+
+def _spans_in_run(run: str, start: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """The pairs of a run: whole characters, with their vowel signs and tones, and invisible ones."""
+    if _LETTERS_ALONE.fullmatch(run) and unicodedata.is_normalized("NFKC", run):
+        for at, term in _pairs(run):
+            yield start + at, start + at + len(term), (term,)
+        return
+    ends = [at for at in range(1, len(run)) if not _extends(run[at])]
+    whole = [run[begin:end] for begin, end in pairwise((0, *ends, len(run)))]
+    normalised = [unicodedata.normalize("NFKC", without_formatting(one)) for one in whole]
+    of_char = [number for number, one in enumerate(normalised) for _ in one]
+    begins = [0, *ends, len(run)]
+    for at, term in _pairs("".join(normalised)):
+        first, last = of_char[at], of_char[at + len(term) - 1]
+        yield start + begins[first], start + begins[last + 1], (term,)
+
+
+def _extends(char: str) -> bool:
+    """Whether a character of a run is written on or in the one before it."""
+    return unicodedata.category(char) in ("Mn", "Mc", "Cf") or "\u1160" <= char <= "\u11ff"
 
 
 def query_terms(text: str, languages: Collection[str] | None = None) -> list[str]:
@@ -294,7 +323,7 @@ def month_term(month: int) -> str:
 
 def _told(paragraph: str, words: Sequence[str] | None = None) -> tuple[str, ...]:
     """The languages of a paragraph, except the defaults of scripts; `words` are its words."""
-    if TELLING.isdisjoint(paragraph.split()):
+    if TELLING.isdisjoint(without_formatting(paragraph).split()):
         return _ENGLISH
     return others_in(_words(paragraph) if words is None else words)
 
@@ -303,7 +332,7 @@ def _words(text: str) -> Sequence[str]:
     """Words, names and numbers in normalised Unicode; case is kept, for camel case."""
     if text.isascii():
         return _CHUNK.findall(text)
-    text = unicodedata.normalize("NFKC", text.translate(_SPELLINGS))
+    text = unicodedata.normalize("NFKC", without_formatting(text).translate(_SPELLINGS))
     return _CHUNK_OR_RUN.findall(_DIACRITIC.sub("", text))
 
 

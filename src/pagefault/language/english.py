@@ -445,10 +445,6 @@ ENGLISH: Final = Language(
             r"|should|would|will|has|have|had|tell|show|list|find|give|recall|remind|explain"
             r"|describe|summari[sz]e)\b"
         ),
-        Cue.ASKS_LAST: (
-            r"(?<!know )(?<!knows )(?<!that['’]s )(?<!guess )(?<!matter )(?<!no )(?<!so )(?<!say )"
-            r"\b(?:who|whom|whose|what|which|when|where)\W*$|\bor not\W*$"
-        ),
         Cue.POINTS_BACK: (
             r"\b(?:remember|earlier|previously|before|last time|again|back then|as (?:we|you|i) "
             r"(?:said|decided|agreed|discussed|mentioned|told)"
@@ -464,6 +460,8 @@ ENGLISH: Final = Language(
             r"(?:know|hear|see|check|find out|look up|confirm|recall|remember)"
             r"|let (?:me|him|her|them|us) know|tell \w+)\b[^.!?\n]{0,40}?\b(?:who|whom|whose|what|which|when|where|why|how|whether)\b"
             r"|\b(?:need|needs|wants) (?:the|our|that)\b"
+            r"|\b(?:can['’]?t|cannot|couldn['’]?t|don['’]?t|do not) (?:quite |really |even )?(?:remember|recall|think of)"
+            r" (?:the|our|that|his|her|their)\b(?! (?:last|first) time\b)"
         ),
         Cue.WHEN: (
             r"(?:when|how long|how recently|(?:(?:in|on|since|by|until) )?(?:what|which) "

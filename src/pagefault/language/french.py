@@ -180,10 +180,6 @@ FRENCH: Final = Language(
             r"|pouvez-vous|pourrais-tu|pourriez-vous|as-tu|avez-vous|sais-tu|savez-vous|dis-moi|dites-moi|montre|trouve|cherche"
             r"|explique|rappelle|donne|résume|décris|y a-t-il)\b"
         ),
-        Cue.ASKS_LAST: (
-            r"(?<!importe )(?<!sais )\b(?:quoi|qui|combien|lequel|laquelle|quand|où)(?: (?:d[ée]j[àa]|exactement|finalement))?\W*$"
-            r"|\bou (?:pas|non)\W*$"
-        ),
         Cue.POINTS_BACK: (
             r"\b(?:te souviens-tu|tu te souviens|vous souvenez-vous|rappelle-moi|rappelez-moi|l['’]autre (?:jour|fois)|la dernière"
             r" fois|précédemment|tout à l['’]heure|encore une fois|comme (?:convenu|on l['’]a dit|je l['’]ai dit|prévu)"
@@ -196,7 +192,7 @@ FRENCH: Final = Language(
             r"(?:savoir|connaître|retrouver|vérifier)|(?:me|se|te) demand\w+|demand(?:e|ent|é|aient|ait)|oublié|échappe|j['’]ignore|sorti de la tête|aucune idée"
             r"|pas (?:sûre?|certaine?)|dis[- ](?:moi|lui|leur|à)|curieu\w+)\b[^.!?\n]{0,40}?\b(?:qui|quel(?:le)?s?|quand|où|pourquoi"
             r"|comment|combien|ce qu(?:e|i|['’])|si)\b"
-            r"|\b(?:veut|veulent|faudrait|besoin de?) (?:les?|la|du|l['’]|notre)\b"
+            r"|\b(?:veut|veulent|faudrait|besoin de?|(?:souviens|rappelle) (?:plus|pas)(?: de)?) (?:(?:les?|la|du|notre)\b|l['’])"
         ),
         Cue.WHEN: (
             r"(?:quand|depuis quand|jusqu['’]à quand|depuis combien de temps|combien de temps"

@@ -209,10 +209,6 @@ GERMAN: Final = Language(
             r"|darf|dürfen|muss|müssen|gibt es|weißt du|zeig|zeige|such|suche|finde|erkläre?|beschreibe?|erinnere?|nenne?|sag mir"
             r"|fasse?)\b"
         ),
-        Cue.ASKS_LAST: (
-            r"\b(?:wer|wen|wem|welche[mnrs]?|wann|wo(?:hin|her)?|wie ?viele?)(?: (?:noch|gleich|genau|denn|war(?:en)?|ist))*\W*$"
-            r"|\boder (?:doch )?nicht\W*$"
-        ),
         Cue.POINTS_BACK: (
             r"\b(?:erinnerst du|erinnere mich|weißt du noch|damals|vorhin|früher|neulich|letztes mal|nochmal|noch einmal"
             r"|wie (?:gesagt|besprochen|vereinbart)|(?:haben )?wir (?:beschlossen|besprochen|vereinbart|entschieden))\b"
@@ -225,6 +221,7 @@ GERMAN: Final = Language(
             r"|neugierig)\b[^.!?\n]{0,40}?\b(?:wer|wen|wem|wessen|was|welche[mnrs]?|wann|wo|wohin|woher|warum|wieso|weshalb|wie(?:viele?)?"
             r"|wo(?:mit|von|für|rauf|ran|rin|rüber|rum|durch|zu)|ob)\b"
             r"|\b(?:brauch(?:e|t|en)|bräuchte\w*|will|möchte) (?:noch |nochmal )?(?:den|die|das|unsere?n?)\b"
+            r"|\bfällt\b[^.!?,\n]{0,30}\b(?:der|die|das)\b[^.!?,\n]{0,40}\bnicht (?:mehr )?ein\b"
         ),
         Cue.WHEN: (
             r"(?:wann|seit wann|bis wann|ab wann|wie lange|(?:(?:in|an|am|seit|bis|ab) )?welche[mnrs]? "

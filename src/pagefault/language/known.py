@@ -92,6 +92,21 @@ _SCRIPTS: Final = re.compile(
 )
 
 
+FORMATTING: Final = (
+    "\u00ad\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    "\ufff9-\ufffb\U000e0001-\U000e007f\U000e0100-\U000e01ef"
+)
+"""Characters that neither show nor separate words: soft hyphens, joiners, marks of direction,
+variation selectors (Unicode Standard Annex #29, rule WB4). A zero-width space separates.
+"""
+_FORMATTING: Final = re.compile(f"[{FORMATTING}]+")
+
+
+def without_formatting(text: str) -> str:
+    """The text without the characters of `FORMATTING`."""
+    return text if text.isascii() else _FORMATTING.sub("", text)
+
+
 def script_of(word: str) -> Script:
     """The script of a word in one script; Latin, if it has no letter of another known one."""
     found = None if word.isascii() else _SCRIPTS.search(word)
@@ -136,6 +151,7 @@ def told(text: str) -> tuple[Language, ...]:
 
 
 def _told(text: str) -> tuple[Language, ...]:
+    text = without_formatting(text)
     words = frozenset(_WORD.findall(text.casefold()))
     found = [*_most(words)]
     if text.isascii():

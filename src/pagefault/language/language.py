@@ -35,7 +35,6 @@ class Cue(StrEnum):
     """
 
     ASKS = auto()  # begins a sentence that asks for something
-    ASKS_LAST = auto()  # ends one, as in "and the code was which again"
     POINTS_BACK = auto()  # anywhere: refers to something said before
     WONDERS = auto()  # anywhere: somebody forgot, or wants to know, what a clause asks
     WHEN = auto()  # at the start

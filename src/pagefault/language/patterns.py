@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from pagefault.language.english import ENGLISH
-from pagefault.language.known import LANGUAGES, told, told_or_all
+from pagefault.language.known import LANGUAGES, told, told_or_all, without_formatting
 from pagefault.language.language import Cue, Language, Script
 
 LATIN: Final = tuple(one for one in LANGUAGES if one.script is Script.LATIN)
@@ -50,22 +50,32 @@ def anywhere(cue: Cue) -> Anywhere:
     return Anywhere(cue)
 
 
-def shows(cue: Cue, text: str, *, at_start: bool = False, within: str = "") -> bool:
+def shows(
+    cue: Cue, text: str, *, at_start: bool = False, at_end: bool = False, within: str = ""
+) -> bool:
     """Whether a text has a cue, in the detected languages of the text, or of the surrounding text
     `within`.
     """
-    return _pattern(cue, told_or_all(within or text), at_start).search(text) is not None
+    pattern = _pattern(cue, told_or_all(within or text), at_start, at_end)
+    return pattern.search(without_formatting(text)) is not None
 
 
 def count(cue: Cue, text: str, *, flags: re.RegexFlag = re.IGNORECASE) -> int:
     """The number of matches in a text, in its languages, or in English if none is detected."""
-    pattern = _pattern(cue, told(text) or (ENGLISH,), False, flags)
+    pattern = _pattern(cue, told(text) or (ENGLISH,), flags=flags)
     return sum(1 for _ in pattern.finditer(text))
 
 
 @lru_cache(maxsize=512)
 def _pattern(
-    cue: Cue, languages: Sequence[Language], at_start: bool, flags: re.RegexFlag = re.IGNORECASE
+    cue: Cue,
+    languages: Sequence[Language],
+    at_start: bool = False,
+    at_end: bool = False,
+    flags: re.RegexFlag = re.IGNORECASE,
 ) -> re.Pattern[str]:
     source = joined(cue, languages)
-    return re.compile(rf"^\W*+(?:{source})" if at_start else source, flags)
+    before, after = r"^\W*+" if at_start else "", ""
+    if at_end:
+        before, after = r"(?<!\S)", r"\W*$"
+    return re.compile(f"{before}(?:{source}){after}", flags)

@@ -192,10 +192,6 @@ SPANISH: Final = Language(
             r"|(?:como|donde|quien(?:es)?) (?:se|es|era|fue|est[aá]\w*|l[aeo]s?|me|nos))\b|(?:puedes|podrías|puede|podría|sabes|sabe|recuerdas"
             r"|dime|dígame|muestra|muéstrame|busca|encuentra|explica|explícame|recuérdame|describe|resume|enumera|hay|tienes)\b"
         ),
-        Cue.ASKS_LAST: (
-            r"\b(?:qué|cuándo|dónde|cómo|(?:a|de|con|para|en) (?:quien|que|cual|donde)|quién(?:es)?|cuál(?:es)?|cuánt[oa]s?)"
-            r"(?: (?:es|era|fue|exactamente|al final))?\W*$|\bo no\W*$"
-        ),
         Cue.POINTS_BACK: (
             r"\b(?:te acuerdas|recuerdas|recuérdame|antes|la última vez|el otro día|otra vez|de nuevo|como (?:dijimos|acordamos|quedamos"
             r"|hablamos|dije)|(?:lo que )?(?:acordamos|decidimos|hablamos|quedamos)"
@@ -206,7 +202,7 @@ SPANISH: Final = Language(
             r"|(?:quier\w+|querría\w*|quisiera\w*|gustaría|necesit\w+|hay que|tengo que)\b[^.!?\n]{0,20}\b"
             r"(?:saber|confirmar|recordar|averiguar)|(?:me|se|nos) pregunt\w+|pregunta[ns]?|olvid\w+|se me (?:ha )?(?:ido|fue|escapa)"
             rf"|dile\w*)\b[^.!?\n]{{0,40}}?\b(?:{_WHAT}|quien(?:es)?|cual(?:es)?|cuando|donde|como|cuant[oa]s?|si)\b"
-            r"|\b(?:quiere|necesit\w+|hace falta) (?:el|la|los|las)\b"
+            r"|\b(?:quiere|necesit\w+|hace falta|no (?:me )?(?:recuerdo|acuerdo)(?: de)?) (?:el|la|los|las)\b|\bno me acuerdo del\b"
         ),
         Cue.WHEN: (
             r"(?:(?:desde|hasta|para) )?(?:cuándo|cuánto tiempo|(?:(?:en|a|desde) )?qué (?:años?|mes|semana|días?|fecha|hora))\b"

@@ -9,7 +9,9 @@ For a question, a hit's share of the best score decides. There is no floor on co
 measures words alone and much of a score is something else. The thresholds were chosen on two of
 five LoCoMo conversations, with the curve of `benchmarks/recall_gate.py`. The room for messages that
 mostly make statements was not: at a quarter, an assistant's user who reports and then asks for the
-next step saw only three quarters of what search found. docs/recall.md has the figures.
+next step saw only three quarters of what search found. How likely the best hit is cannot replace
+the form of a message: at the same evidence a statement costs several times the tokens
+(docs/decisions/136). docs/recall.md has the figures.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ MIXED: Final = Gate(coverage_min=0.0, share_min=0.45, room_share=0.75)
 TELLING: Final = Gate(coverage_min=0.6, share_min=0.5, room_share=0.25)
 
 _SENTENCE: Final = re.compile(r"[^.!?…。！？؟\n]*[^\W_][^.!?…。！？؟\n]*[.!?…。！？؟]*")
+_EXCLAIMS: Final = re.compile(r"[!！]\Z")
 
 
 def gate(message: str) -> Gate:
@@ -69,12 +72,21 @@ def asking_share(message: str) -> float:
 
 def asks(message: str) -> bool:
     """Whether a message asks for something, refers back to something said before, or says that
-    somebody forgot or wants to know what a clause asks.
+    somebody forgot or wants to know what a clause asks. *How lovely the wedding was!* does not.
     """
     return (
         has_question_mark(message)
-        or shows(Cue.ASKS, message, at_start=True)
-        or shows(Cue.ASKS_LAST, message)
+        or (shows(Cue.ASKS, message, at_start=True) and not _exclaims(message))
+        or shows(Cue.INTERROGATIVE, message, at_end=True)
         or shows(Cue.POINTS_BACK, message)
         or shows(Cue.WONDERS, message)
     )
+
+
+def _exclaims(message: str) -> bool:
+    """Whether a message begins with a question's word, and its first sentence ends with a mark of
+    exclamation. *Tell me!* begins with none.
+    """
+    first = _SENTENCE.match(message)
+    is_loud = first is not None and _EXCLAIMS.search(first[0]) is not None
+    return is_loud and shows(Cue.INTERROGATIVE, message, at_start=True)

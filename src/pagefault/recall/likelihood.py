@@ -52,9 +52,10 @@ def likelihoods(
     """The probability that each of the first hits, those with a coverage (0..1), bears on the
     question. `scores` are those of all hits, in descending order.
     """
+    shown = measures(scores)[: len(coverages)]
     return [
         min(1 / (1 + math.exp(-_logit(measured, weights))), max(coverage, 0.0))
-        for measured, coverage in zip(measures(scores), coverages, strict=False)
+        for measured, coverage in zip(shown, coverages, strict=True)
     ]
 
 
