@@ -273,7 +273,11 @@ def prepare() -> None:
 async def _talk() -> None:
     async with pagefault.open(":memory:", window=2_000) as memory:
         session = await memory.session("talk")
-        for text in ("We decided to use PostgreSQL on Monday.", "What did we decide last week?"):
+        for text in (
+            "We decided to use PostgreSQL on Monday.",
+            "What did we decide last week?",
+            "qx1z qx2z",  # of no language that is known, so it is read as each
+        ):
             await session.user(text)
             await session.request(format="openai")
             await session.assistant("Noted.")

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+
+import pytest
 
 from pagefault.lab.serving import Talk
+from tests import warm
 from tests.cli.conftest import Cli
 
 
-def test_each_request_is_answered_either_way_and_nothing_is_left_out(cli: Cli) -> None:
+def test_each_request_is_answered_either_way_and_nothing_is_left_out(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "Popen", warm.Forked)
     asked = ("--sessions", "2", "--requests", "6", "--rate", "20", "--body-kb", "40")
     told = cli("bench", "serve", *asked, "--window", "6000", "--json").data
     assert (told["sessions"], told["requests"], told["errors"]) == (2, 6, 0)
