@@ -124,7 +124,7 @@ def _undo(app: App, session: str | None, how: str, *, dry_run: bool, as_json: bo
     app.existing_directory()
 
     async def write() -> dict[str, Any]:
-        async with app.reading() if dry_run else app.writing() as memory:
+        async with app.writing(dry_run=dry_run) as memory:
             found = await find_session(memory, session)
             done = await (found.undo if how == "undone" else found.redo)(dry_run=dry_run)
             return {

@@ -213,7 +213,7 @@ def create(
     as_json: bool,
 ) -> None:
     async def work() -> Region:
-        async with app.writing() as memory:
+        async with app.writing(dry_run=dry_run) as memory:
             return await memory.create_region(
                 region,
                 scope=scope,
@@ -243,8 +243,10 @@ def create(
 @json_option
 @pass_app
 def fork(app: App, region: str, name: str, by: str, dry_run: bool, as_json: bool) -> None:
+    app.existing_directory()
+
     async def work() -> Region:
-        async with app.writing() as memory:
+        async with app.writing(dry_run=dry_run) as memory:
             return await memory.fork_region(region, name, by=by, dry_run=dry_run)
 
     _print_region(app, app.run(work()), as_json=as_json)
@@ -282,8 +284,10 @@ def policy(
     dry_run: bool,
     as_json: bool,
 ) -> None:
+    app.existing_directory()
+
     async def work() -> Region:
-        async with app.writing() as memory:
+        async with app.writing(dry_run=dry_run) as memory:
             return await memory.set_policy(
                 region,
                 read=_granted(read),
@@ -364,8 +368,10 @@ def consent(
     dry_run: bool,
     as_json: bool,
 ) -> None:
+    app.existing_directory()
+
     async def work() -> Mount | None:
-        async with app.writing() as memory:
+        async with app.writing(dry_run=dry_run) as memory:
             row = await find_row(memory, session_name)
             return await memory.consent(region, row.session_id, mode, by=by, dry_run=dry_run)
 
@@ -466,7 +472,7 @@ def assign(
     is_set = project is not None or user is not None
 
     async def work() -> dict[str, str]:
-        async with app.writing() if is_set else app.reading() as memory:
+        async with app.writing(dry_run=dry_run) if is_set else app.reading() as memory:
             row = await find_row(memory, session_name)
             if is_set:
                 await memory.assign(row.session_id, project=project, user=user, dry_run=dry_run)

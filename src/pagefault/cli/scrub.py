@@ -56,7 +56,7 @@ def scrub(
     values = [value for name in files for value in _values(name)]
 
     async def work() -> Scrubbing:
-        async with app.writing() if yes else app.reading() as memory:
+        async with app.writing(dry_run=not yes) as memory:
             return await memory.scrub(values, home_paths=paths, dry_run=not yes)
 
     done = app.run(work())

@@ -44,8 +44,7 @@ def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) 
 
     path = app.existing_directory()
     tell_strays(app, path)
-    if not dry_run:
-        check_adopted(path, store_tools()["adoptions"])
+    check_adopted(path, store_tools()["adoptions"])
     with app.term.progress() as progress:
         moved = move(
             path,
@@ -99,8 +98,7 @@ def gc(app: App, yes: bool, as_json: bool) -> None:
     path = app.existing_directory()
     tell_strays(app, path)
     adoptions = store_tools()["adoptions"]
-    if yes:
-        check_adopted(path, adoptions)
+    check_adopted(path, adoptions)
     with app.term.progress() as progress:
         found = collect(
             path,
