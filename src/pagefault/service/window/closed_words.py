@@ -18,6 +18,7 @@ from typing import Final
 
 from pagefault.model.ids import PageId
 from pagefault.model.page import Evidence, Page
+from pagefault.pack.citations import sources
 from pagefault.pack.render import changed
 
 WORDS_CHARS_MIN: Final = 8  # of closed words that are searched for: shorter ones occur anywhere
@@ -54,11 +55,6 @@ def marked(text: str, page_id: PageId, by: PageId) -> str:
     """A formed text, with a note on each line that cites this page and has none."""
     note = f"({changed(by)})"
     return "\n".join(
-        f"{line} {note}" if page_id in _cited(line) and note not in line else line
+        f"{line} {note}" if page_id in sources(line)[1] and note not in line else line
         for line in text.split("\n")
     )
-
-
-def _cited(line: str) -> list[str]:
-    """The pages that a formed line rests on: the last brackets in it."""
-    return line.rpartition("[")[2].partition("]")[0].split(", ") if "]" in line else []
