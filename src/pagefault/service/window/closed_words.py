@@ -23,6 +23,8 @@ from pagefault.pack.render import changed
 
 WORDS_CHARS_MIN: Final = 8  # of closed words that are searched for: shorter ones occur anywhere
 
+_BRACKETS: Final = str.maketrans(dict.fromkeys("[［﹇", "⁅"))
+
 
 @dataclass(frozen=True, slots=True)
 class ClosedWords:
@@ -42,13 +44,18 @@ def repeats(page: Page, source: Page, closed: Sequence[ClosedWords]) -> bool:
         return True
     from pagefault.represent.sentences import touched  # only where something was closed
 
-    text = " ".join(page.text.split())
+    text = _plain(page.text)
     spans = [one.span for one in closed]
     said = (
-        " ".join(source.text[unit.start : unit.end].split())
+        _plain(source.text[unit.start : unit.end])
         for unit in touched(source.page_id, source.text, spans)
     )
     return any(len(one) >= WORDS_CHARS_MIN and one in text for one in said)
+
+
+def _plain(text: str) -> str:
+    """`text` without line breaks, and with one bracket for those that `uncited` shows as others."""
+    return " ".join(text.translate(_BRACKETS).split())
 
 
 def marked(text: str, page_id: PageId, by: PageId) -> str:
