@@ -399,7 +399,7 @@ def signed(given: FormationRequest) -> list[Proposal]:
     return [changed(kind=ProposalKind.SUMMARY, text=FORGED, quotes=("The boss signed for it",))]
 
 
-FORMERS = [
+FORMERS: list[Former] = [
     ExtractiveFormer(O200k().count),
     ScriptedFormer(signed),
     EngineFormer(
