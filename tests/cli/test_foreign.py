@@ -218,6 +218,35 @@ def test_a_memory_from_elsewhere_refuses_every_write_and_says_what_to_do(
     assert _listing(root) == before
 
 
+def test_a_dry_run_promises_nothing_that_a_memory_from_elsewhere_refuses(
+    cli: Cli, tmp_path: Path
+) -> None:
+    root = _cloned(tmp_path)
+    before = _listing(root)
+    dry = [
+        ["undo", "--dry-run"],
+        ["remember", "Filler 1, about the weather in the valley.", "--dry-run"],
+        ["core", "append", "human", "Ada", "--dry-run"],
+        ["scopes", "create", "shop", "--dry-run"],
+        ["scopes", "assign", "--project", "till", "--dry-run"],
+        ["retention", "set", "90d", "--dry-run"],
+        ["retention", "apply"],
+        ["forget", "msg_1", "--session", "talk"],
+        ["scrub", "--dry-run", "--paths"],
+        ["gc"],
+        ["archive", "--dry-run"],
+    ]
+    for words in dry:
+        told = cli("--root", root, *words)
+        assert told.code == 4, (words, told.out)
+        assert f"pagefault adopt {root}" in told.err
+    assert _listing(root) == before
+    pagefault.adopt(root)
+    for words in dry:
+        told = cli("--root", root, *words)
+        assert told.code == 0, (words, told.err)
+
+
 def test_what_a_memory_from_elsewhere_claims_is_nobody_s_word(tmp_path: Path) -> None:
     root = _cloned(tmp_path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import pagefault
 from pagefault import ContextPack
 from tests.cli.conftest import Cli
 
@@ -78,6 +80,24 @@ def test_a_handoff_becomes_a_file_of_its_own_name(
     assert cli("--root", memory_root, "handoff", "-o", tmp_path, "--at", AT, "--json").code == 0
     assert json.loads((tmp_path / "HANDOFF_talk_2026-11-20.json").read_text())["summary"]
     assert cli("--root", memory_root, "synopsis", "--session", "talk").out.startswith("# Synopsis")
+
+
+def test_handoffs_of_sessions_in_any_script_are_files_apart(cli: Cli, tmp_path: Path) -> None:
+    names = ["引っ越し", "開店", "مكتبة", "длинное " * 16, "a b [msg_1]", "💡"]
+
+    async def talk() -> None:
+        async with pagefault.open(tmp_path / "m") as memory:
+            for name in names:
+                await (await memory.session(name.strip())).user("The key is with Ada.")
+
+    asyncio.run(talk())
+    for name in names:
+        asked = ("handoff", "--session", name.strip(), "-o", tmp_path, "--at", AT)
+        told = cli("--root", tmp_path / "m", *asked)
+        assert told.code == 0, told.err
+    made = sorted(one.name for one in tmp_path.glob("HANDOFF_*_2026-11-20.md"))
+    assert len(made) == len(names)
+    assert {"HANDOFF_開店_2026-11-20.md", "HANDOFF_session_2026-11-20.md"} < set(made)
 
 
 def test_what_is_empty_says_so_and_a_folder_that_is_not_there_is_named(

@@ -6,12 +6,14 @@ import io
 import json
 import os
 import sys
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pagefault
-from pagefault.cli.app import App
+from pagefault.service.bootstrap import open_memory
 from tests.cli.conftest import Cli, Outcome
 from tests.store.roots import make_segments_tiny
 
@@ -42,16 +44,50 @@ def test_a_page_that_was_forgotten_is_pinned_and_counted_no_more(
 
 @pytest.mark.parametrize(
     "words",
-    ["core append human Ada", "core insert Bees", "heat add B7", "heat spill", "heat prune"],
+    [
+        "core append human Ada",
+        "core insert Bees",
+        "heat add B7",
+        "heat spill",
+        "heat prune",
+        "scopes create spare",
+        "scopes fork shop copy",
+        "scopes policy shop --read anyone",
+        "scopes mount shop",
+        "scopes consent shop ro",
+        "scopes assign --project till",
+        "undo",
+        "redo",
+        "retention set 90d",
+    ],
 )
 def test_a_dry_run_opens_the_memory_for_reading_only(
     words: str, cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def writing(_: App) -> None:
-        pytest.fail("a dry run writes nothing")
+    assert cli("--root", memory_root, "scopes", "create", "shop").code == 0
+    assert cli("--root", memory_root, "pages", "pin", "msg_1").code == 0
+    assert words != "redo" or cli("--root", memory_root, "undo").code == 0
+    opened: list[bool] = []
 
-    monkeypatch.setattr(App, "writing", writing)
-    assert cli("--root", memory_root, *words.split(), "--dry-run", "--json").code == 0
+    def opening(root: str, **wiring: Any) -> AbstractAsyncContextManager[pagefault.Memory]:
+        opened.append(wiring.get("read_only", False))
+        return open_memory(root, **wiring)
+
+    monkeypatch.setattr("pagefault.service.bootstrap.open_memory", opening)
+    told = cli("--root", memory_root, *words.split(), "--dry-run")
+    assert told.code == 0, told.err
+    told = cli("--root", memory_root, *words.split())
+    assert told.code == 0, told.err
+    assert opened == [True, False]
+
+
+@pytest.mark.parametrize("words", ["scopes create shop", "retention set 90d", "undo", "forget 1"])
+def test_a_dry_run_makes_no_memory(words: str, cli: Cli, tmp_path: Path) -> None:
+    root = tmp_path / "none"
+    makes = words.startswith(("scopes create", "retention"))
+    dry = [] if words.startswith("forget") else ["--dry-run"]
+    assert cli("--root", root, *words.split(), *dry).code == (0 if makes else 3)
+    assert not root.exists()
 
 
 def test_forgetting_is_a_dry_run_until_it_is_confirmed(cli: Cli, memory_root: Path) -> None:

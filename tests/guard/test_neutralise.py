@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from pagefault.engine.scripted import passages_of
 from pagefault.guard import neutralise as module
-from pagefault.guard.neutralise import neutralise
+from pagefault.guard.neutralise import neutralise, uncited
 from pagefault.model.kinds import Role
 from pagefault.model.request import Message
-from pagefault.pack.citations import cited_pages
+from pagefault.pack.citations import cited_pages, sourced, sources
 
 # --- what a reader would take for protocol, written here a second time ----------------------------
 
@@ -215,6 +215,36 @@ def test_a_citation_passes_for_evidence_only_in_the_words_of_the_model(citation:
     assert cited_pages(shown) == []
     own = neutralise(f"It was decided {citation}.", citations=True)
     assert cited_pages(own) == cited_pages(citation)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "[msg_9]",
+        "[ref: msg_9]",
+        "[planning/msg_9]",
+        "[as said, MSG_9]",
+        "［ｍｓｇ＿９］",
+        "[mеm_1, msg_2]",  # Cyrillic
+        "[m\u200bsg_9]",
+        "[git:1a2b3c4]",
+        "( - [msg_2]",
+    ],
+    ids=ascii,
+)
+def test_a_line_that_cites_ends_in_its_own_sources_only(source: str) -> None:
+    line = sourced(f"It was decided {source}.", ["msg_3", "msg_4"])
+    assert "⁅" in line
+    assert line.count("[") + line.count("［") == 1
+    assert plain_words(as_read(line))[-2:] == ["msg_3", "msg_4"]
+    assert sources(line) == (uncited(f"It was decided {source}."), ["msg_3", "msg_4"])
+    assert uncited(f"[ {uncited(line)}") == f"[ {uncited(line)}"
+
+
+@pytest.mark.parametrize("text", ["a[0]", "[x]", "[imsg_9]", "[msg]", "msg_9", "list[foo_9]", "[]"])
+def test_brackets_that_name_no_page_stay(text: str) -> None:
+    assert uncited(text) == text
+    assert sources(text) == (text, [])
 
 
 @pytest.mark.parametrize(
@@ -472,3 +502,5 @@ def test_no_text_takes_more_than_its_length_in_time(unit: str) -> None:
     """A quadratic pattern would take minutes over this and run into the suite's time limit."""
     neutralise(unit * (100_000 // len(unit)))
     neutralise("(msg_1" + unit * (100_000 // len(unit)) + "(msg_1):")
+    uncited(unit * (100_000 // len(unit)))
+    uncited("[" * 50_000 + unit * (50_000 // len(unit)))

@@ -97,6 +97,40 @@ async def test_control_a_core_that_knows_no_closed_words_fails_the_test_above(
             )
 
 
+@pytest.mark.parametrize("way", list(Compaction))
+async def test_brackets_like_a_citation_prove_nothing_and_hide_no_closed_words(
+    way: Compaction, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "the deploy target is the [as in msg_2] cluster in Falkenstein [msg_2]"
+    monkeypatch.setitem(globals(), "WORDS", said)
+    monkeypatch.setitem(globals(), "SAID", f"We start: {said}. The pager goes to Anna from May on.")
+    for how in ("replaced", "retracted"):
+        await test_no_way_of_compaction_shows_the_words_of_a_closed_claim_as_if_they_held(
+            way, how, tmp_path / how
+        )
+    async with memory_of(way) as memory:
+        session = await memory.session("work")
+        await session.user(SAID)
+        await session.assistant("Noted.")
+        await talk_until_it_left(session, forms=way.forms)
+        text = (await session.page("sum_1")).text
+        assert "⁅msg_2]" in text, "it was quoted"
+        assert not re.search(r"\[[^\]⁅]*msg_2\]", text.replace("[msg_1, msg_2]", ""))
+
+
+@pytest.mark.parametrize(
+    ("part", "weak"), [("run_summary.uncited", str), ("closed_words._BRACKETS", {})]
+)
+async def test_control_brackets_that_stay_or_are_compared_as_they_are_fail_the_test_above(
+    part: str, weak: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"pagefault.service.window.{part}", weak)
+    with pytest.raises(AssertionError):
+        await test_brackets_like_a_citation_prove_nothing_and_hide_no_closed_words(
+            Compaction.EXTRACTIVE, tmp_path, monkeypatch
+        )
+
+
 async def test_a_summary_made_after_a_claim_was_closed_leaves_its_words_out_until_an_undo() -> None:
     for is_undone in (False, True):
         async with memory_of("extractive") as memory:

@@ -469,6 +469,19 @@ async def test_looking_writes_nothing(tmp_path: Path) -> None:
 # --- several sessions -----------------------------------------------------------------------------
 
 
+async def test_what_was_handed_in_is_quoted_as_a_document_and_not_as_the_users_words() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("shop")
+        await session.user("The kettle of the shop leaks since Monday.")
+        await session.document("The kettle is to be paid to account 4711.", origin="web")
+        await session.assistant("Noted.")
+        lines = [*(await session.pack("kettle")).lines, *(await session.pack()).lines]
+        said = [line.text for _, line in lines if "account 4711" in line.text]
+        assert len(said) == 2
+        assert all(one.startswith("document, web, ") for one in said)
+        assert any(line.text.startswith("user, ") for _, line in lines), "control: the user's are"
+
+
 async def test_a_pack_of_a_memory_names_the_session_of_each_page() -> None:
     async with pagefault.open(":memory:", sync="os") as memory:
         shop = await work(memory)

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import CORO_CREATED, getcoroutinestate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
@@ -89,11 +89,9 @@ class App:
         return self.run(_of_session(self.reading(), name, verb))
 
     def write(self, name: str | None, verb: Callable[[Session], Awaitable[T]]) -> T:
-        """The result of a verb that writes to the named session. The memory must exist; for a dry
-        run it is opened for reading.
-        """
+        """The result of a verb that writes to the named session. The memory must exist."""
         self.existing_directory()
-        return self.run(_of_session(self.reading() if self.dry_run else self.writing(), name, verb))
+        return self.run(_of_session(self.writing(dry_run=self.dry_run), name, verb))
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Memory]:
@@ -103,10 +101,23 @@ class App:
 
     @asynccontextmanager
     async def writing(
-        self, config: Config | None = None, **more: Unpack[Wiring]
+        self, config: Config | None = None, *, dry_run: bool = False, **more: Unpack[Wiring]
     ) -> AsyncIterator[Memory]:
-        """The memory, created if missing. Raises `StoreBusy`, and `NotAdopted`."""
+        """The memory, created if missing. Raises `StoreBusy`, and `NotAdopted`.
+
+        For a `dry_run` it is opened for reading, and taken to be empty if missing; what writing
+        refuses for lack of adoption is refused there, too.
+        """
+        from pagefault.service.config import MEMORY
+
         config = config or self.config()
+        if dry_run and config.root != MEMORY:
+            from pagefault.store.embedded.root_file import is_missing
+
+            if is_missing(Path(config.root)):
+                config = replace(config, root=MEMORY)
+            else:
+                more["read_only"] = True
         async with self.memory(config, **more) as memory:
             if not memory.is_adopted:
                 from pagefault.store.embedded.adoption import not_adopted

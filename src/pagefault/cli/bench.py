@@ -101,7 +101,7 @@ NORTH_STARS: Final = ("club", "german", "spanish", "museum", "boulangerie", "hof
     type=click.Choice(["script", "talk", "both", *NORTH_STARS, "all"]),
     default="both",
     show_default=True,
-    help="AnalyzedText: script (short sentences), talk (natural, with changes of mind), both "
+    help="How it is phrased: script (short sentences), talk (natural, with changes of mind), both "
     "of them, one of the other conversations, or all.",
 )
 @click.option(

@@ -76,7 +76,7 @@ def forget(
     from pagefault.model.errors import NoSuchPage
 
     async def work() -> list[tuple[str, Forgetting]]:
-        async with app.writing() if yes else app.reading() as memory:
+        async with app.writing(dry_run=not yes) as memory:
             names = await names_of(memory)
             if matching:
                 wanted = filter_of(kinds, (), origins, since, until, imported_from=imported_from)

@@ -57,7 +57,7 @@ def form(app: App, session_name: str | None, by: str, rest: bool, dry_run: bool)
             engine = None
             if by == "model":
                 engine = await opened.enter_async_context(remote_engine(config))
-            opening = app.reading() if dry_run else app.writing(config)
+            opening = app.writing(config, dry_run=dry_run)
             memory = await opened.enter_async_context(opening)
             session = await find_session(memory, session_name)
             formed = await session.form(engine, rest=rest, dry_run=dry_run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -100,25 +100,13 @@ def _agreed(app: App) -> bool:
 
 async def _import(app: App, paths: Sequence[Path], *, dry_run: bool) -> ImportReport:
     label = "reading" if dry_run else "importing"
-    # A dry run checks for existing pages, and creates no memory if there is none.
-    from pagefault.model.errors import StoreMissing
-    from pagefault.service.config import MEMORY
-
     with app.term.progress() as progress:
 
         def told(done: int, total: int) -> None:
             progress(f"{label} (KiB)", done >> 10, total >> 10)
 
-        if not dry_run:
-            async with app.writing() as memory:
-                return await memory.import_history(paths, progress=told)
-        try:
-            async with app.reading() as memory:
-                return await memory.import_history(paths, dry_run=True, progress=told)
-        except StoreMissing:
-            config = replace(app.config(), root=MEMORY)
-            async with app.memory(config) as memory:
-                return await memory.import_history(paths, dry_run=True, progress=told)
+        async with app.writing(dry_run=dry_run) as memory:
+            return await memory.import_history(paths, dry_run=dry_run, progress=told)
 
 
 async def _watch(app: App, paths: Sequence[Path], for_s: float | None) -> None:

@@ -69,7 +69,7 @@ def raise_(app: App, page_id: str, digest: str, session_name: str | None) -> Non
     app.existing_directory()
 
     async def work() -> tuple[PageOrigin, dict[str, str]]:
-        async with app.reading() if app.dry_run else app.writing() as memory:
+        async with app.writing(dry_run=app.dry_run) as memory:
             row = await find_row(memory, session_name)
             told = await memory.raise_origin(row.session_id, page_id, digest, dry_run=app.dry_run)
             return told, await names_of(memory)
@@ -106,7 +106,7 @@ def revoke(
     app.existing_directory()
 
     async def work() -> tuple[tuple[Descendants, ...], dict[str, str]]:
-        async with app.reading() if app.dry_run else app.writing() as memory:
+        async with app.writing(dry_run=app.dry_run) as memory:
             of_all = origin and not session_name
             session = (
                 "" if of_all else (await find_row(memory, session_name, in_full=whole)).session_id

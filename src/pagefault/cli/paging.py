@@ -120,7 +120,7 @@ def _undo(app: App, session: str | None, how: str) -> None:
     app.existing_directory()
 
     async def write() -> dict[str, Any]:
-        async with app.reading() if app.dry_run else app.writing() as memory:
+        async with app.writing(dry_run=app.dry_run) as memory:
             found = await find_session(memory, session)
             done = await (found.undo if how == "undone" else found.redo)(dry_run=app.dry_run)
             return {

@@ -72,7 +72,7 @@ def show(app: App) -> None:
 @json_option
 def set_(app: App, keep: str, kind: str | None, session_name: str | None, dry_run: bool) -> None:
     async def work() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        async with app.reading() if dry_run else app.writing() as memory:
+        async with app.writing(dry_run=dry_run) as memory:
             session = await find_kept(memory, session_name) if session_name else ""
             rules = await memory.set_retention(
                 None if keep.lower() == "none" else keep,
@@ -98,7 +98,7 @@ def apply(app: App, yes: bool) -> None:
     app.existing_directory()
 
     async def work() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        async with app.writing(expire=False) if yes else app.reading() as memory:
+        async with app.writing(expire=False, dry_run=not yes) as memory:
             rules = await memory.retention()
             names = await names_of(memory)  # names before any is erased
             return _objects(names, rules, await memory.expire(dry_run=not yes))

@@ -206,7 +206,7 @@ def create(
     consent: str,
 ) -> None:
     async def work() -> Region:
-        async with app.writing() as memory:
+        async with app.writing(dry_run=app.dry_run) as memory:
             return await memory.create_region(
                 region,
                 scope=scope,
@@ -234,8 +234,10 @@ def create(
 @dry_run_option
 @json_option
 def fork(app: App, region: str, name: str, by: str) -> None:
+    app.existing_directory()
+
     async def work() -> Region:
-        async with app.writing() as memory:
+        async with app.writing(dry_run=app.dry_run) as memory:
             return await memory.fork_region(region, name, by=by, dry_run=app.dry_run)
 
     _print_region(app, app.run(work()))
@@ -269,8 +271,10 @@ def policy(
     owner: str | None,
     by: str,
 ) -> None:
+    app.existing_directory()
+
     async def work() -> Region:
-        async with app.writing() as memory:
+        async with app.writing(dry_run=app.dry_run) as memory:
             return await memory.set_policy(
                 region,
                 read=_granted(read),
@@ -334,8 +338,10 @@ def unmount(app: App, region: str, session_name: str | None) -> None:
 @dry_run_option
 @json_option
 def consent(app: App, region: str, mode: str, session_name: str | None, by: str) -> None:
+    app.existing_directory()
+
     async def work() -> Mount | None:
-        async with app.writing() as memory:
+        async with app.writing(dry_run=app.dry_run) as memory:
             row = await find_row(memory, session_name)
             return await memory.consent(region, row.session_id, mode, by=by, dry_run=app.dry_run)
 
@@ -412,7 +418,7 @@ def assign(app: App, session_name: str | None, project: str | None, user: str | 
     is_set = project is not None or user is not None
 
     async def work() -> dict[str, str]:
-        async with app.writing() if is_set else app.reading() as memory:
+        async with app.writing(dry_run=app.dry_run) if is_set else app.reading() as memory:
             row = await find_row(memory, session_name)
             if is_set:
                 await memory.assign(row.session_id, project=project, user=user, dry_run=app.dry_run)

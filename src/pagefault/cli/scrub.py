@@ -53,7 +53,7 @@ def scrub(app: App, files: tuple[str, ...], paths: bool, dry_run: bool, yes: boo
     values = [value for name in files for value in _values(name)]
 
     async def work() -> Scrubbing:
-        async with app.writing() if yes else app.reading() as memory:
+        async with app.writing(dry_run=not yes) as memory:
             return await memory.scrub(values, home_paths=paths, dry_run=not yes)
 
     done = app.run(work())

@@ -43,8 +43,7 @@ def archive(app: App, to: Path | None, keep: int, dry_run: bool) -> None:
 
     path = app.existing_directory()
     tell_strays(app, path)
-    if not dry_run:
-        check_adopted(path, store_tools()["adoptions"])
+    check_adopted(path, store_tools()["adoptions"])
     with app.term.progress() as progress:
         moved = move(
             path,
@@ -97,8 +96,7 @@ def gc(app: App, yes: bool) -> None:
     path = app.existing_directory()
     tell_strays(app, path)
     adoptions = store_tools()["adoptions"]
-    if yes:
-        check_adopted(path, adoptions)
+    check_adopted(path, adoptions)
     with app.term.progress() as progress:
         found = collect(
             path,

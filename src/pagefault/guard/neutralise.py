@@ -99,6 +99,9 @@ _MARKUP: Final = re.compile(
 )
 _SPEAKER: Final = re.compile(r"(?:\A|\n[^\S\n]*\n)[^\S\n]*(?:Human|Assistant)[^\S\n]*:")
 _CITATION: Final = re.compile(r"\[(?=\s*ref\s*:)", re.IGNORECASE)
+_SOURCE: Final = re.compile(
+    rf"\[(?=[^\[\]⁅\n]{{0,64}}?(?:(?<![^\W_]){_OUR_ID}|git\s*:\s*[0-9a-f]))", re.IGNORECASE
+)
 _LABEL: Final = re.compile(
     # At the start of a line, after any bullets, quotes, numbers or speaker …
     rf"^(?:{_GAP}|[\d_])*(?:\((?={_ID})|[A-Z]{_SPACE}\((?={_ID})|(?:{_WORDS})\((?={_OUR_ID}))"
@@ -125,6 +128,13 @@ def without_tags(text: str) -> str:
     """`text` without our tags; labels and citations stay."""
     patterns = ((_TAG, "<"), (_TOKEN, "<"), (_MARKUP, "<"), (_INSTRUCTION, "["), (_TURN, "]"))
     return _ACTING.sub(_spell, _replaced(text, patterns))
+
+
+def uncited(text: str) -> str:
+    """`text` without brackets that name a page or a commit: for lines that end with their own.
+    Idempotent.
+    """
+    return _replaced(text, ((_SOURCE, "["),))
 
 
 def _without_structure(text: str, *, citations: bool) -> str:

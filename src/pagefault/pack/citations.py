@@ -1,12 +1,13 @@
-"""Citations: how an answer names the pages it rests on."""
+"""Citations: how an answer names the pages it rests on, and how a formed line does."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from pagefault.guard.neutralise import uncited
 from pagefault.model.ids import PageId
 from pagefault.pack.tools import PAGE_FAULT
 
@@ -73,3 +74,19 @@ def check(text: str, visible: Container[PageId]) -> Checked:
 
 def cite(page_id: PageId) -> str:
     return f"[ref: {page_id}]"
+
+
+def sourced(text: str, pages: Iterable[str]) -> str:
+    """A line of formed memory: a text and the pages it rests on, as in `Tea at four. [msg_3]`.
+    These are no citations, which only answers have. Brackets of the text that read like them are
+    shown as others, so the last ones are ours.
+    """
+    return f"{uncited(text)} [{', '.join(pages)}]"
+
+
+def sources(line: str) -> tuple[str, list[PageId]]:
+    """The text of a formed line, and the pages it rests on: none of a line of another kind."""
+    text, opened, named = line.rpartition(" [")
+    listed, closed, _ = named.partition("]")
+    is_formed = bool(opened and closed)
+    return (text, [PageId(one) for one in listed.split(", ")]) if is_formed else (line, [])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from pagefault.guard.neutralise import neutralise
+from pagefault.guard.neutralise import neutralise, uncited
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import PackType, Source
 from pagefault.model.reprs import outline
@@ -80,8 +80,10 @@ def shown_line(line: PackLine) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text as one line: neutralised, with each run of white space a single space."""
-    return neutralise(" ".join(text.split()))
+    """The text as one line: neutralised, with each run of white space a single space, and without
+    brackets that read as the line's citations.
+    """
+    return uncited(neutralise(" ".join(text.split())))
 
 
 def text_tokens(pack: ContextPack, count: Callable[[str], int]) -> int:
@@ -162,7 +164,7 @@ def _text(value: object) -> str:
 def _in_line(value: object) -> str:
     """The text of a pack's line. Raises `ValueError` for a text that could end the line."""
     text = _text(value)
-    if one_line(text) != text:
+    if neutralise(" ".join(text.split())) != text:
         raise ValueError(f"{text!r:.40} is no text of a line")
     return text
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from pagefault.model.kinds import PackType, Role, Source
+from pagefault.model.kinds import Kind, PackType, Role, Source
 from pagefault.model.reprs import counted, outline
 from pagefault.model.signatures import checked
 from pagefault.pack.render import changed
@@ -307,5 +307,7 @@ def as_line(one: PackEvidence) -> str:
     who = one.speaker or one.role or one.kind
     if who == Role.SYSTEM:  # nobody said it: it was noted down, or made
         who = f"noted, {one.origin}" if one.origin else "noted"
+    elif who == Role.USER and one.kind == Kind.ARTIFACT:  # handed in, but not the user's words
+        who = f"document, {one.origin}" if one.origin else "document"
     head = ", ".join(filter(None, (who, one.said_at[:10], changed(one.changed_by))))
     return f"{head}: {one.text}"

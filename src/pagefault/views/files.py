@@ -8,14 +8,18 @@ import re
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Final
+
+NAME_BYTES: Final = 120  # of a session's name in a file's: file systems allow 255 for all of it
 
 
 def file_of(folder: Path, kind: str, session: str, day: str, ending: str = "md") -> Path:
     """The path of a session's file, such as HANDOFF_bike-workshop_2026-03-24.md. `day` may be a
     timestamp that begins with the day.
     """
-    plain = re.sub(r"[^A-Za-z0-9.-]+", "-", session).strip("-.")[:60] or "session"
-    return folder / f"{kind}_{plain}_{day[:10]}.{ending}"
+    plain = re.sub(r"[^\w.-]+", "-", session).strip("-.")
+    short = plain.encode()[:NAME_BYTES].decode(errors="ignore") or "session"
+    return folder / f"{kind}_{short}_{day[:10]}.{ending}"
 
 
 def place(target: Path, page: str) -> int:

@@ -24,8 +24,9 @@ from pagefault.model.kinds import (
     PackType,
     Role,
 )
-from pagefault.model.page import Page, PageRow, SessionRow
+from pagefault.model.page import Evidence, Page, PageRow, SessionRow
 from pagefault.model.trust import is_untrusted
+from pagefault.pack.citations import sourced, sources
 from pagefault.pack.context_forms import one_line
 from pagefault.pack.context_pack import (
     SECTIONS,
@@ -289,7 +290,8 @@ class SessionItems:
             if not page.derived.made_by:  # an extract: its sentences are better quoted themselves
                 continue
             evidence = quoted.evidence(page.row, self._session_id, "summary", "")
-            for number, text in enumerate(filter(None, map(one_line, page.text.splitlines()))):
+            for number, line in enumerate(filter(str.strip, page.text.splitlines())):
+                text = self._formed_line(line, page.derived.evidence, quoted)
                 yield PackItem(
                     section="summary",
                     tier=tiers.summaries,
@@ -329,6 +331,14 @@ class SessionItems:
                 at_ms=page.row.said_ms,
                 origin=quoted.bound(page),
             )
+
+    def _formed_line(self, line: str, proof: Sequence[Evidence], quoted: Quoted) -> str:
+        """A line of formed memory, with its sources, if these are among its summary's proofs."""
+        words, pages = sources(line)
+        if not pages or not {span.page_id for span in proof}.issuperset(pages):
+            return one_line(line)
+        refs = (quoted.ref(self._session_id, page_id) for page_id in pages)
+        return sourced(one_line(words), refs)
 
     def _beginning(self, quoted: Quoted, tiers: Tiers) -> Iterator[PackItem]:
         """The user's first message."""

@@ -237,7 +237,8 @@ class Curator(MemoryParts):
         parent: SessionNo = SessionNo(0),
         dry_run: bool,
     ) -> Region:
-        self._store.check_writable()
+        if not dry_run:
+            self._store.check_writable()
         given = await self._given_control()
         if not given.captures:
             raise nothing_kept(given)

@@ -35,6 +35,7 @@ from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import MODEL_GENERATED, ClaimType, EventType, FormerKind, Level, Origin
 from pagefault.model.page import ClaimRef, Derived, Evidence, Page, Quote
 from pagefault.model.trust import is_untrusted, least_trusted
+from pagefault.pack.citations import sourced
 from pagefault.pack.render import label
 from pagefault.represent.protected import Guarded, guarded_set
 from pagefault.service.derived.claim_book import book_of
@@ -425,13 +426,13 @@ def _whole(page: Page, finder: EvidenceFinder) -> QuotedWords:
 
 
 def _summed_up(lines: Sequence[_Line]) -> str:
-    """Sentences with their sources, which are no citations, as they are in no answer. Those in a
-    row that rest on the same pages share a line, and a speaker is named where it changes.
+    """Sentences with their sources. Those in a row that rest on the same pages share a line, and a
+    speaker is named where it changes.
     """
     told, speaker = list[str](), ""
     for (who, pages), some in groupby(lines, lambda one: (one.proposal.speaker, one.pages)):
         named = f"{who}: " if who not in ("", speaker) else ""
-        told.append(f"{named}{' '.join(one.text for one in some)} [{', '.join(pages)}]")
+        told.append(sourced(f"{named}{' '.join(one.text for one in some)}", pages))
         speaker = who
     return "\n".join(told)
 

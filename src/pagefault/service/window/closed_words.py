@@ -18,9 +18,12 @@ from typing import Final
 
 from pagefault.model.ids import PageId
 from pagefault.model.page import Evidence, Page
+from pagefault.pack.citations import sources
 from pagefault.pack.render import changed
 
 WORDS_CHARS_MIN: Final = 8  # of closed words that are searched for: shorter ones occur anywhere
+
+_BRACKETS: Final = str.maketrans(dict.fromkeys("[［﹇", "⁅"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +44,24 @@ def repeats(page: Page, source: Page, closed: Sequence[ClosedWords]) -> bool:
         return True
     from pagefault.represent.sentences import touched  # only where something was closed
 
-    text = " ".join(page.text.split())
+    text = _plain(page.text)
     spans = [one.span for one in closed]
     said = (
-        " ".join(source.text[unit.start : unit.end].split())
+        _plain(source.text[unit.start : unit.end])
         for unit in touched(source.page_id, source.text, spans)
     )
     return any(len(one) >= WORDS_CHARS_MIN and one in text for one in said)
+
+
+def _plain(text: str) -> str:
+    """`text` without line breaks, and with one bracket for those that `uncited` shows as others."""
+    return " ".join(text.translate(_BRACKETS).split())
 
 
 def marked(text: str, page_id: PageId, by: PageId) -> str:
     """A formed text, with a note on each line that cites this page and has none."""
     note = f"({changed(by)})"
     return "\n".join(
-        f"{line} {note}" if page_id in _cited(line) and note not in line else line
+        f"{line} {note}" if page_id in sources(line)[1] and note not in line else line
         for line in text.split("\n")
     )
-
-
-def _cited(line: str) -> list[str]:
-    """The pages that a formed line rests on: the last brackets in it."""
-    return line.rpartition("[")[2].partition("]")[0].split(", ") if "]" in line else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from pagefault.guard.neutralise import uncited
 from pagefault.model.kinds import EventType, Level
 from pagefault.model.page import Derived, Evidence, Page
 from pagefault.model.trust import least_trusted
@@ -33,13 +34,14 @@ def summariser(counter: TokenCounter) -> Summarise:
         text = ""
         if quotes:
             sources = [Source.of(page) for page in run]
-            text = compress_range(
+            quoted = compress_range(
                 sources,
                 Level.ABSTRACT,
                 count=counter.count,
                 tokens_max=said // RATIO,
                 without=without,
-            ).text
+            )
+            text = uncited(quoted.text)  # beside formed ones, whose lines end in their sources
         topics = topic_tags("\n".join(page.text for page in run))[:TOPICS_MAX]
         return Made(
             event_type=EventType.SUMMARY,

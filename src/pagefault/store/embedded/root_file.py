@@ -67,6 +67,11 @@ def make_root(
         _place_root(path, {**facts, "check": _check(secret)}, disk)
 
 
+def is_missing(path: Path) -> bool:
+    """Whether there is nothing of a memory at `path`."""
+    return not os.path.lexists(path / "root.json") and not _has_log(path)
+
+
 def check_there(path: Path, hint: str = "`root` or PAGEFAULT_HOME says where") -> None:
     """Raise `StoreMissing`, with this hint, if there is no memory at `path`; `StoreCorrupt` if it
     exists but cannot be opened.
