@@ -96,6 +96,7 @@ LEFT_OUT: Final = {  # and why
     "Memory.forgettings": _BY_THE_PROXY,
     "Memory.keyed": _BY_THE_PROXY,
     "Memory.passed_on": _BY_THE_PROXY,
+    "Memory.session_names": _BY_THE_PROXY,
     "Memory.written": _BY_THE_PROXY,
     "Session.calls_that_fit": "`run` asks it, which has a verb of its own",
     "Session.check": "tests ask it: every invariant, slowly",

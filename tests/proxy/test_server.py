@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -249,6 +251,38 @@ async def test_a_provider_that_says_nothing_is_not_waited_for_for_ever(upstream:
     async with standing(upstream, patience=Patience(first_byte_s=0.1)) as to:
         answer = await post(to, body(user("a")))
     assert answer.status_code == 504
+
+
+@pytest.mark.parametrize(
+    ("patience", "why"),
+    [
+        (Patience(between_s=0.1), "fell silent in an answer"),
+        (Patience(total_s=0.1), "took too long over an answer"),
+        (Patience(), ""),
+    ],
+)
+@pytest.mark.parametrize("faults", [False, True])
+async def test_an_answer_that_does_not_go_on_is_broken_off(
+    patience: Patience, why: str, faults: bool, upstream: Upstream
+) -> None:
+    first, rest = threading.Event(), threading.Event()
+    begun = b'data: {"type":"ping"}\n\n'
+    pieces = (begun, first, begun, rest, begun)
+    kind = {"content-type": "text/event-stream"}
+    upstream.script = lambda _: Say(pieces=pieces, headers=kind)
+    timer = threading.Timer(0.3, first.set)
+    timer.start()
+    async with standing(upstream, patience=patience, window=100_000, faults=faults) as to:
+        async with to.http.stream("POST", "/v1/messages", json=body(user("a"))) as answer:
+            assert answer.status_code == 200
+            with pytest.raises(httpx2.RemoteProtocolError) if why else nullcontext():
+                async for _ in answer.aiter_raw():
+                    if why != "fell silent in an answer" and first.is_set():
+                        rest.set()
+        rest.set()
+        timer.join()
+        [line] = await to.lines()
+    assert why in line
 
 
 async def test_a_websocket_is_told_to_post(upstream: Upstream) -> None:

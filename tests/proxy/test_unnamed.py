@@ -12,7 +12,7 @@ import pytest
 import pagefault
 from pagefault.model.errors import StoreBusy
 from pagefault.model.kinds import USER_TYPED, Role
-from pagefault.model.page import Page, PageRow, SessionRow
+from pagefault.model.page import Page, PageRow
 from pagefault.proxy.history.history import Item, Part
 from pagefault.proxy.unnamed import Chain, Chains
 from pagefault.service.memory import Memory
@@ -154,12 +154,12 @@ async def test_a_session_of_which_something_was_forgotten_is_no_longer_one_s_own
 async def test_a_memory_that_cannot_say_whose_a_conversation_is_is_told_of(
     upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def busy(_: Memory) -> list[SessionRow]:
+    async def busy(_: Memory, begins: str) -> list[str]:
         raise StoreBusy("others write")
 
     async with standing(upstream, window=600) as to:
         with monkeypatch.context() as meanwhile:
-            meanwhile.setattr(Memory, "sessions", busy)
+            meanwhile.setattr(Memory, "session_names", busy)
             assert (await to.http.post("/v1/messages", json=body(user("Hi")))).status_code == 200
             health = (await to.http.get("/healthz")).json()
         assert (health["ok"], health["not_logged"]) == (False, 1)

@@ -56,7 +56,7 @@ CHOICES = {
     "Incoming.source", "Incoming.mime_type", "Incoming.size_bytes",
     "Session.document.source", "Session.tool_result.source",
     "Memory.export.form", "Memory.keyed.text", "Memory.written.text", "Session.written.text",
-    "Memory.find_said.names", "Memory.find_said.keys",
+    "Memory.find_said.names", "Memory.find_said.keys", "Memory.session_names.begins",
 }  # fmt: skip
 """One of a few words of ours, or a number: anything else is refused."""
 

@@ -67,6 +67,29 @@ def test_a_list_is_read_once_while_pages_are_added(
     index.close()
 
 
+def test_a_new_word_is_not_sought_in_pages_that_were_added(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = records_saying("plum", "tea")
+    index = SqliteIndex.create(path, root_id="root")
+    index.apply(records.events)
+    assert frequencies(index) == (1, 0, 0)  # from here on, pages are added to the lists
+    index.apply([records.say(1, "plum tea"), records.say(1, "cake")])
+    read: list[tuple[str, int]] = []
+    real = SqlitePostings._read
+
+    def reading(self: SqlitePostings, word: str, span: Span) -> Numbers:
+        read.append((word, span.last - span.origin))
+        return real(self, word, span)
+
+    monkeypatch.setattr(SqlitePostings, "_read", reading)
+    assert index.candidates(SESSION, ["plum"], limit=9).frequencies == (2,)
+    assert read[0] == ("plum", 1)
+    assert {last for _, last in read} == {1}
+    assert frequencies(index) == (2, 1, 0)
+    index.close()
+
+
 @pytest.mark.parametrize("is_forgotten", [True, False])
 def test_what_another_process_erased_is_in_no_cached_list(path: Path, is_forgotten: bool) -> None:
     records = records_saying("tea", "tea with milk", "cake")

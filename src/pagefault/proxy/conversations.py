@@ -102,10 +102,10 @@ class Conversations:
     async def _unnamed(self) -> dict[str, list[str]]:
         """The sessions without an id, by whose they are."""
         found: dict[str, list[str]] = {}
-        for row in await self._memory.sessions():
-            kind, _, rest = row.name.partition(":")
-            if kind == UNNAMED and rest.count(":") == 2:
-                found.setdefault(rest.partition(":")[2], []).append(row.name)
+        for name in await self._memory.session_names(f"{UNNAMED}:"):
+            _, _, rest = name.partition(":")
+            if rest.count(":") == 2:
+                found.setdefault(rest.partition(":")[2], []).append(name)
         return found
 
     def _conversation(self, name: str, wire: Wire, *, is_named: bool = True) -> Conversation:

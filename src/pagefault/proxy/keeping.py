@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import PagefaultError
+from pagefault.proxy.http.client import UNNAMED
 from pagefault.service.memory import Memory
 from pagefault.service.recovery import check_writable, refusal_of
 
@@ -94,7 +95,7 @@ class Keeping:
                 try:
                     await check_writable(self._memory)
                     if self.problem:  # the conversation of a request was not found
-                        await self._memory.sessions()
+                        await self._memory.session_names(UNNAMED)
                 except PagefaultError:
                     return ailing
                 self.problem = ""

@@ -353,6 +353,10 @@ class PageIndex(Protocol):
         """Every session, most recently used first."""
         ...
 
+    def session_names(self, begins: str) -> list[str]:
+        """The names of sessions that begin so, most recently used first."""
+        ...
+
     def session(self, session: SessionNo) -> SessionRow | None: ...
 
     def find_session(self, name_or_id: str) -> SessionRow | None:

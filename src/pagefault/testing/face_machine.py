@@ -327,7 +327,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
 
 NOT_CALLED: Final = {
     *("close", "check", "no_such_page"),
-    *("find_said", "keyed", "passed_on", "written"),
+    *("find_said", "keyed", "passed_on", "session_names", "written"),
 }
 """Verbs that the machine calls itself, that only make an error, or that are the proxy's alone."""
 

@@ -201,6 +201,9 @@ class PageIndexContract:
         records.say(2, "tea")
         index.apply(records.events)
         assert [row.session for row in index.sessions()] == [2, 3, 1]
+        assert index.session_names("") == ["cooking", "planning", "planning"]
+        assert index.session_names("plan") == ["planning", "planning"]
+        assert index.session_names("p_an") == index.session_names("Plan") == []
 
     def test_a_session_is_found_by_id_or_as_the_last_used_of_a_name(self, index: PageIndex) -> None:
         records = Records()

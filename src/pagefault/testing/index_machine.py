@@ -135,6 +135,7 @@ class IndexMachine(RuleBasedStateMachine):
     def agrees(self) -> None:
         assert self.real.applied_seq() == self.model.applied_seq()
         assert self.real.sessions() == self.model.sessions()
+        assert self.real.session_names("") == self.model.session_names("")
         for session, scope in self.scopes.items():
             assert told(self.real.candidates(scope, QUERY, limit=5)) == told(
                 self.model.candidates(scope, QUERY, limit=5)

@@ -47,7 +47,8 @@ class Patience:
     """Timeouts for a provider, in seconds. A long answer is silent while the model thinks.
 
     A kept connection that ends within `stale_s` of a request, without an answer, was closed before
-    the request came; one that ends later may have had a model at work.
+    the request came; one that ends later may have had a model at work. `total_s` is of a whole
+    answer, and checked whenever a piece of it arrives.
     """
 
     connect_s: float = 10.0
@@ -102,6 +103,7 @@ class Relay:
         url = httpx2.URL(self.upstream)
         exact = {"target": url.raw_path.rstrip(b"/") + target}  # a URL would be normalised
         wait_s = self._patience.first_byte_s
+        timeouts = {"connect": self._patience.connect_s}
         try:
             async with asyncio.timeout(wait_s) as waiting:
                 content = body if isinstance(body, bytes) else _keeping_up(body, waiting, wait_s)
@@ -111,7 +113,7 @@ class Relay:
                     url,
                     headers=list(headers),
                     content=content,
-                    extensions=exact | {"trace": trace},
+                    extensions=exact | {"trace": trace, "timeout": timeouts},
                 )
                 try:
                     response = await self._http.send(request, stream=True)
@@ -125,6 +127,9 @@ class Relay:
         except httpx2.TransportError as error:
             kind = type(error).__name__
             raise EngineUnreachable(f"cannot reach {self.host} ({kind})") from None
+        # httpcore reads it when the body begins. It limits a wait for the socket, and costs nothing
+        # for pieces that are there already, as a timer around each of them would.
+        timeouts["read"] = self._patience.between_s
         try:
             yield response
         finally:
@@ -139,15 +144,16 @@ class Relay:
         end = now() + self._patience.total_s
         while True:
             try:
-                async with asyncio.timeout_at(min(now() + self._patience.between_s, end)):
-                    chunk = await anext(chunks, None)
-            except TimeoutError:
+                chunk = await anext(chunks, None)
+            except httpx2.ReadTimeout:
                 raise EngineUnreachable(f"{self.host} fell silent in an answer") from None
             except httpx2.HTTPError as error:
                 kind = type(error).__name__
                 raise EngineUnreachable(f"{self.host} broke off an answer ({kind})") from None
             if chunk is None:
                 return
+            if now() > end:
+                raise EngineUnreachable(f"{self.host} took too long over an answer")
             yield chunk
 
     @property

@@ -374,6 +374,11 @@ class SqliteIndex:
             return [_session_row(row) for row in _SQL.rows(db, "sessions")]
 
     @_mended
+    def session_names(self, begins: str) -> list[str]:
+        with self._connections.read() as db:
+            return [name for (name,) in _SQL.rows(db, "session_names", begins)]
+
+    @_mended
     def session(self, session: SessionNo) -> SessionRow | None:
         with self._connections.read() as db:
             row = _SQL.first(db, "session", session)

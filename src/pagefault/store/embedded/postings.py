@@ -37,7 +37,9 @@ class SqlitePostings:
         self._lists: dict[str, Numbers] = {}
         self._fresh: dict[Span, list[tuple[int, str]]] = {}
         self._parts: list[tuple[Span, Span, SessionPostings | None]] = []
-        """Each span, the span of its whole session, and that session's lists if they are cached."""
+        """Each span, the span of its whole session that is to be read, and that session's lists if
+        they are cached: these have the rest of it.
+        """
         if len(spans) <= SPANS_MAX or any(span.origin for span in spans):
             [(applied, erased)] = _SQL.rows(db, "applied_and_erased")
             for span in spans:
@@ -46,6 +48,8 @@ class SqlitePostings:
                 if span.first == whole.first and span != ALL:
                     end = span.last + 1 - span.first
                     lists = cache.of(session, end=end, applied=applied, erased=erased)
+                if lists is not None:
+                    whole = whole._replace(last=whole.first + lists.begins() - 1)
                 self._parts.append((span, whole, lists))
 
     def places(self, term: str, count: int) -> Numbers:

@@ -110,6 +110,11 @@ class SessionPostings:
         self._upto = end
         self._applied = applied
 
+    def begins(self) -> int:
+        """The order from which on all pages were added here: no list needs them from the file."""
+        with self._of.lock:
+            return self._of.begins
+
     def find(self, word: str) -> Numbers | None:
         """The orders of the pages that a word stands in, ascending; None if that is not cached."""
         with self._of.lock:
@@ -128,7 +133,9 @@ class SessionPostings:
             return len(found) + bisect_left(self._of.added(word), end)
 
     def keep(self, word: str, orders: Numbers) -> Numbers:
-        """Cache all orders that the file has in this snapshot; the answer is that of `find`."""
+        """Cache the orders that the file has in this snapshot, all before `begins`; the answer is
+        that of `find`.
+        """
         of = self._of
         with of.lock:
             found = of.lists.get(word)  # another thread may have read it meanwhile

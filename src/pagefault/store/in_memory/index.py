@@ -359,6 +359,10 @@ class MemoryIndex:
         return sorted(rows, key=lambda row: (-row.last_used_ms, -row.session))
 
     @_alone
+    def session_names(self, begins: str) -> list[str]:
+        return [row.name for row in self.sessions() if row.name.startswith(begins)]
+
+    @_alone
     def session(self, session: SessionNo) -> SessionRow | None:
         tally = self._sessions.get(session)
         return None if tally is None else self._row(tally)

@@ -97,6 +97,9 @@ class OverlayIndex:
         rows = [*self._base.sessions(), *self._own.sessions()]
         return sorted(rows, key=lambda row: (-row.last_used_ms, -row.session))
 
+    def session_names(self, begins: str) -> list[str]:
+        return [row.name for row in self.sessions() if row.name.startswith(begins)]
+
     def session(self, session: SessionNo) -> SessionRow | None:
         return self._layer(session).session(session)
 

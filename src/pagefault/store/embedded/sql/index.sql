@@ -230,6 +230,10 @@ SELECT
     own_pages, own_length, derived_pages, bytes, numbers
 FROM session ORDER BY last_used_ms DESC, session DESC;
 
+-- session_names: The names of sessions that begin so, the most recently used first.
+SELECT name FROM session WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1
+ORDER BY last_used_ms DESC, session DESC;
+
 -- session: One session, with what the index counts for itself.
 SELECT
     session, session_id, name, parent, parent_seq, turns, pages,
