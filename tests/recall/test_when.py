@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pytest
 
-from pagefault.language.days import days_named, of_year
+from pagefault.language.days import NEEDED, days_named, of_year
+from pagefault.language.known import LANGUAGES
+from pagefault.language.language import Language
 from pagefault.recall.search import Searcher
 from pagefault.recall.when import nearness
 from pagefault.store.in_memory.index import MemoryIndex
@@ -117,6 +121,25 @@ def test_days_of_a_year_are_those_alone(query: str, days: tuple[str, str]) -> No
 )
 def test_other_words_are_no_days(query: str) -> None:
     assert told(query) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda one: one.code)
+def test_whatever_names_days_has_one_of_the_names_that_a_text_is_first_looked_at_for(
+    language: Language,
+) -> None:
+    told = asdict(language.dates) if language.dates else {}
+    places = re.compile(rf"\{{(?:{'|'.join((*NEEDED, 'y'))})\d?\}}")
+    templates = {
+        name: one for name, one in told.items() if isinstance(one, str) and name != "before_a_month"
+    }
+
+    for name, template in templates.items():
+        outside = re.sub(r"\[(?:[^\]\\]|\\.)*\]", "", template)
+        # Without groups, which may be optional, or have branches of their own.
+        while (inner := re.sub(r"\((?:[^()\\]|\\.)*\)", "", outside)) != outside:
+            outside = inner
+        for branch in filter(None, outside.split("|")):
+            assert places.search(branch), (name, branch)
 
 
 def test_a_first_weekend_falls_on_other_days_each_year() -> None:

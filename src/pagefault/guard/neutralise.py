@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from pagefault.model.kinds import PAGE_PREFIX
@@ -117,11 +117,19 @@ def neutralise(text: str, *, citations: bool = False) -> str:
     `citations` keeps `[ref: …]`: right for the model's own text, wrong for anything else, because a
     citation in a page would look like evidence. Idempotent.
     """
+    return (_remembered if len(text) <= _REMEMBERED_CHARS else _neutralised)(text, citations)
+
+
+def _neutralised(text: str, citations: bool) -> str:
     if _OPENS.search(text) or "uman" in text or "ssistant" in text or "~" in text:
         text = _without_structure(text, citations=citations)
     if text.isascii() and text.isprintable():
         return text
     return _ACTING.sub(_spell, text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+_REMEMBERED_CHARS: Final = 2_000  # a request counts a page alone, with others, and as it is sent
+_remembered: Final = lru_cache(maxsize=256)(_neutralised)
 
 
 def without_tags(text: str) -> str:

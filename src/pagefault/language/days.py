@@ -210,6 +210,9 @@ class _Names:
 
 
 _PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|nth|n|part|season|holiday)(\d?)\}")
+NEEDED: Final = ("month", "weekday", "unit", "season", "holiday")
+"""What days are named by, besides years: each branch of a template has one of these places."""
+_YEAR: Final = r"(?:19|20)\d\d"
 _PART_DAYS: Final = {"early": (1, 10), "mid": (11, 20), "late": (21, 31)}
 _SEASON_MONTHS: Final = 3
 _YEARS_BACK: Final = 3  # in which a season may have ended
@@ -244,9 +247,17 @@ class _Reader:
         self._holidays = [*told.holidays.values()]
         self._months = re.compile("|".join(told.months))
         near = "|".join(f"(?:{word})" for word in told.near) or r"(?!)"
+        needed = (self._names[name].pattern for name in NEEDED)
+        self._needed = re.compile("|".join(filter(None, (*needed, near, _YEAR))))
         has_blanks = script not in (Script.HAN, Script.KANA)
         self._near = re.compile(rf"(?<!\w)(?:{near})(?!\w)" if has_blanks else near)
         self._near_days = _Names(told.near)
+
+    def named_in(self, query: str) -> bool:
+        """Whether a text may name days: hardly any text does, in most languages, and the rest of
+        this class takes longer to see it.
+        """
+        return self._needed.search(query.lower()) is not None
 
     def dates(self, query: _Text) -> Iterator[Days]:
         narrower = self._within_months(query)
@@ -400,7 +411,7 @@ class _Reader:
         return query.found[template]
 
     def _group(self, place: re.Match[str]) -> str:
-        fixed = {"d": r"\d{1,2}", "y": r"(?:19|20)\d\d"}
+        fixed = {"d": r"\d{1,2}", "y": _YEAR}
         what = fixed.get(place[1]) or self._names[place[1]].pattern
         return f"(?P<{place[1]}{place[2]}>{what})"
 
@@ -416,9 +427,8 @@ _reader: Final = cache(_Reader)
 
 @lru_cache(maxsize=2)  # a question's days and months are requested one after the other
 def _read_by(languages: tuple[Language, ...], text: str) -> list[tuple[_Reader, _Text]]:
-    return [
-        (_reader(one.dates, one.script), _Text(text)) for one in languages if one.dates is not None
-    ]
+    known = [_reader(one.dates, one.script) for one in languages if one.dates is not None]
+    return [(one, _Text(text)) for one in known if one.named_in(text)]
 
 
 _SATURDAY: Final = 5

@@ -7,22 +7,32 @@ words leave the answer open. It finds no pages beyond those of words and vectors
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from pagefault.recall.certainty import is_sure
 from pagefault.recall.excerpt import excerpt
 
 if TYPE_CHECKING:
-    from pagefault.model.page import Page
+    from pagefault.model.page import Page, PageRow
+    from pagefault.recall.ranking import Ranked
     from pagefault.recall.reading import Reading
-    from pagefault.recall.search import SearchHit
 
 CANDIDATES_MAX: Final = 40
 """Hits judged, each for all of its copies: as many as one call of a small model takes."""
 
 TEXT_CHARS_MAX: Final = 1_000  # of each: some 250 tokens, half of a small cross-encoder's limit
+
+
+class Scored(NamedTuple):
+    """A page at a ranked place, its score with the parts that add up to it, and its copies."""
+
+    place: Ranked
+    page: PageRow
+    score: float
+    parts: Mapping[str, float]
+    also: tuple[PageRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +55,17 @@ class Rerank(Protocol):
 
 
 def reranked(
-    hits: Sequence[SearchHit], query: str, *, told: float, reading: Reading, rerank: Rerank
-) -> list[SearchHit]:
+    hits: Sequence[Scored], query: str, *, reading: Reading, rerank: Rerank
+) -> list[Scored]:
     """Reorder the first `CANDIDATES_MAX` hits by their scores plus a part `reranked`, if words were
-    not certain (`told` is the first hit's coverage) and the model answered. A single hit is not
-    judged.
+    not certain and the model answered. A single hit is not judged.
 
     The part is `weight` times the best score by words for the text judged best, 0 for the one
     judged worst, and linear between. So rerankers of different scales weigh alike, and one that
     gives equal scores changes nothing. A page whose text is out of reach gains nothing. No part is
     below 0, so no later hit can pass a judged one.
     """
-    if len(hits) < 2 or is_sure([hit.score for hit in hits[:2]], told):
+    if len(hits) < 2 or is_sure([hit.score for hit in hits[:2]], hits[0].place.told):
         return list(hits)
     head = hits[:CANDIDATES_MAX]
     texts: dict[int, str] = {}
@@ -83,8 +92,8 @@ def reranked(
     return [*lifted, *hits[CANDIDATES_MAX:]]
 
 
-def _lifted(hit: SearchHit, gain: float) -> SearchHit:
-    return replace(hit, score=hit.score + gain, parts={**hit.parts, "reranked": gain})
+def _lifted(hit: Scored, gain: float) -> Scored:
+    return hit._replace(score=hit.score + gain, parts={**hit.parts, "reranked": gain})
 
 
 def _text(page: Page, query: str) -> str:

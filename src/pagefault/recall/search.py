@@ -22,7 +22,7 @@ from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.certainty import is_sure
 from pagefault.recall.likelihood import BACKGROUND, likelihoods
 from pagefault.recall.reading import PagesAt, Reading
-from pagefault.recall.reranking import CANDIDATES_MAX, reranked
+from pagefault.recall.reranking import CANDIDATES_MAX, Scored, reranked
 from pagefault.recall.studio import rescored
 from pagefault.store.api import Candidates, PageIndex
 from pagefault.store.languages import languages_in
@@ -51,7 +51,7 @@ all such words, whatever the scope: 0.5 to 5.5 ms per word at 200,000 pages.
 """
 
 HITS_MIN: Final = max(CANDIDATES_MAX, BACKGROUND.stop)
-"""Hits to make even if fewer are wanted: reranking and relevance look at so many."""
+"""Pages to find even if fewer are wanted: reranking and relevance look at so many."""
 
 SHORTLIST: Final = 60  # places, with their copies, that recency and importance may reorder
 OWN_TOLERANCE: Final = 0.01  # relative, between two copies' scores by own words: lengths may differ
@@ -278,7 +278,7 @@ class Searcher:
             if is_open:  # outside any read moment: it may call a server
                 similar = semantic(scope, questions, limit=SIMILAR_MAX, only=only)
         with self._index.moment():
-            told, total, best = self._found(
+            found, total = self._found(
                 *(scope, questions, similar),
                 limit=limit,
                 wanted=wanted,
@@ -287,14 +287,13 @@ class Searcher:
                 profile=profile,
                 strict=strict,
             )
-        if best and rerank and profile is Profile.MEASURED and self._rerank and self._reading:
-            told = reranked(
-                *(told, query), told=best.told, reading=self._reading, rerank=self._rerank
-            )
-        shown = told[: max(limit, 0)]
-        relevances = likelihoods([hit.score for hit in told], [hit.coverage for hit in shown])
-        likely = map(_relevant, shown, relevances)
-        return SearchResult(tuple(likely), total)
+        if rerank and profile is Profile.MEASURED and self._rerank and self._reading:
+            found = reranked(found, query, reading=self._reading, rerank=self._rerank)
+        shown = found[: max(limit, 0)]
+        relevances = likelihoods(
+            [one.score for one in found], [one.place.relevance for one in shown]
+        )
+        return SearchResult(tuple(map(_hit, shown, relevances)), total)
 
     def with_sequels(
         self, scope: Scope, query: str, hits: Sequence[SearchHit]
@@ -326,9 +325,9 @@ class Searcher:
         today: date | None,
         profile: Profile,
         strict: bool,
-    ) -> tuple[list[SearchHit], int, Ranked | None]:
-        """The best hits for a message and the `questions` in it (the message first), at least
-        `HITS_MIN` if so many are found; how many are; and the place of the first.
+    ) -> tuple[list[Scored], int]:
+        """The best pages for a message and the `questions` in it (the message first), at least
+        `HITS_MIN` if so many are found; and how many are.
         """
         from pagefault.recall.links import linked
         from pagefault.recall.novelty import settled
@@ -362,27 +361,19 @@ class Searcher:
         if scope.is_wide and not wanted.kinds:  # narrower ones never have them beside sources
             admitted = [(place, page) for place, page in admitted if page.kind not in RETOLD]
         if not admitted:
-            return [], 0, None
+            return [], 0
         summands = self._summands(scope, admitted, pages=pages, profile=profile)
         scores = [sum(parts.values()) for parts in summands]
         order = sorted(range(len(scores)), key=lambda at: (-scores[at], admitted[at][1].seq))
         together = grouped(
             [admitted[at][0].place for at in order], [ranking.places[g].tolist() for g in groups]
         )
-        hits = []
+        best = []
         for first, *also in together[: max(HITS_MIN, limit)]:
             at = order[first]
-            place, page = admitted[at]
             others = tuple(admitted[order[one]][1] for one in also)
-            hits.append(
-                SearchHit(
-                    *(page, scores[at], 0.0, summands[at]),
-                    also=others,
-                    why=why(place),
-                    coverage=place.relevance,
-                )
-            )
-        return hits, total - len(groups) + len(together), admitted[order[0]][0]
+            best.append(Scored(*admitted[at], scores[at], summands[at], others))
+        return best, total - len(groups) + len(together)
 
     def _summands(
         self,
@@ -587,8 +578,13 @@ def grouped(places: Sequence[int], groups: Iterable[Sequence[int]]) -> list[list
     return list(told.values())
 
 
-def _relevant(hit: SearchHit, relevance: float) -> SearchHit:
-    return replace(hit, relevance=relevance)
+def _hit(found: Scored, relevance: float) -> SearchHit:
+    return SearchHit(
+        *(found.page, found.score, relevance, found.parts),
+        also=found.also,
+        why=why(found.place),
+        coverage=found.place.relevance,
+    )
 
 
 def why(place: Ranked) -> str:

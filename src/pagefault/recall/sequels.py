@@ -20,7 +20,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -42,6 +42,7 @@ LEADING: Final = 5  # pages whose sequels are looked for
 REACH: Final = 4  # pages after one in which it can be taken up
 RARE_MAX: Final = 8  # pages with a term; a more common one links nothing
 LATER_MAX: Final = 4  # later pages, at most
+AT_ONCE: Final = 12  # of them looked up
 STRETCHES_MAX: Final = 100
 COMPARED_MAX: Final = 24  # pages that are compared for which is newer
 BEARING: Final = 0.45  # of the best page's bearing: with this much, a page is about the same
@@ -127,8 +128,10 @@ class Sequels:
         if not rare:
             return []
         found = self._index.candidates(self._scope, rare, limit=STRETCHES_MAX, count_max=1)
-        candidates = self._pages.rows(found.places.tolist())
-        has = dict(zip(found.places.tolist(), (found.counts > 0).tolist(), strict=True))
+        places = found.places.tolist()
+        has: list[list[int]] = [[] for _ in places]  # positions in `rare`
+        for at, one in zip(*(axis.tolist() for axis in found.counts.nonzero()), strict=True):
+            has[at].append(one)
         told: dict[int, float] = {}  # weight of what a page shares with its closest source
         source: dict[int, PageId] = {}  # that source
         tells = {row.page_id: self._tells(row) & self._asked for row in rows}
@@ -137,20 +140,26 @@ class Sequels:
             place = place_in(self._scope, row)
             bears = max(self._weight(tells[row.page_id]), LEAST)
             worth = [bears * self._worth(one) if one in adds[row.page_id] else 0.0 for one in rare]
-            for at in candidates:
+            for at, there in zip(places, has, strict=True):
                 if at > place:
-                    much = sum(w for w, there in zip(worth, has[at], strict=True) if there)
+                    much = sum(map(worth.__getitem__, there))
                     if much > told.get(at, 0.0):
                         told[at], source[at] = much, row.page_id
         known = {row.page_id for row in rows}
         chosen = (
-            (source[at], candidates[at])
-            for at in sorted(told, key=lambda at: (-told[at], -at))
-            if candidates[at].page_id not in known
-            and self._is_persons(candidates[at])
-            and not self._asks(candidates[at])
+            (source[at], row)
+            for at, row in self._rows(sorted(told, key=lambda at: (-told[at], -at)))
+            if row.page_id not in known and self._is_persons(row) and not self._asks(row)
         )
         return list(islice(chosen, LATER_MAX))
+
+    def _rows(self, places: Sequence[int]) -> Iterator[tuple[int, PageRow]]:
+        """The pages at these places, in this order. Looked up a few at a time, because hardly more
+        than the first are asked for.
+        """
+        for first in range(0, len(places), AT_ONCE):
+            rows = self._pages.rows(places[first : first + AT_ONCE])
+            yield from ((at, rows[at]) for at in places[first : first + AT_ONCE] if at in rows)
 
     def newer(self, rows: Sequence[PageRow]) -> dict[PageId, tuple[PageId, ...]]:
         """For each of these pages (best first) that is newer than others of them: the ids of those,
@@ -199,7 +208,7 @@ class Sequels:
     # --- words ----------------------------------------------------------------------------------
 
     def _look_up(self, terms: Collection[Sought]) -> None:
-        unknown = sorted((one for one in terms if one not in self._frequencies), key=_spelled)
+        unknown = [one for one in terms if one not in self._frequencies]
         if unknown:
             found = self._index.candidates(self._scope, unknown, limit=0)
             self._frequencies |= dict(zip(unknown, found.frequencies, strict=True))

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import (
@@ -55,6 +55,8 @@ from pagefault.store.api import BlobStore, EventLog, PageFilter, PageIndex
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 _CACHED_PAGES: Final = 512
 _CACHED_TEXTS: Final = 256
@@ -206,8 +208,39 @@ class Runtime:
         profile: Profile | None = None,
         strict: bool = False,
     ) -> SearchResult:
-        """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such, and
-        withdrawn pages are left out. The default profile is this memory's.
+        """`look`, in a thread of its own."""
+        return await self.apart(
+            lambda: self.look(
+                *(scope, query),
+                limit=limit,
+                wanted=wanted,
+                only=only,
+                profile=profile,
+                strict=strict,
+            )
+        )
+
+    async def apart(self, work: Callable[[], T]) -> T:
+        """The result of work that searches, in one of the threads for that."""
+        try:
+            result = asyncio.get_running_loop().run_in_executor(self.searching, work)
+        except RuntimeError as closed:
+            raise StoreClosed from closed
+        return await result
+
+    def look(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int,
+        wanted: SearchFilter = ANY,
+        only: NDArray[np.int64] | None = None,
+        profile: Profile | None = None,
+        strict: bool = False,
+    ) -> SearchResult:
+        """As `Searcher.search`; hits out of reach are marked as such, and withdrawn pages are left
+        out. The default profile is this memory's. Not for an event loop.
         """
         today = datetime.fromtimestamp(self.clock.now_ms() / 1000, UTC).date()
         order = profile or self.profile
@@ -223,18 +256,11 @@ class Runtime:
                 strict=strict,
             )
 
-        def search() -> SearchResult:
-            found = look(limit)
-            if any(self.quarantine.is_unseen(hit.page) for hit in found.hits):
-                behind = look(limit + _BEHIND_WITHDRAWN)  # they take no other page's room
-                found = self.quarantine.shown(behind, limit=limit)
-            return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))
-
-        try:
-            found = asyncio.get_running_loop().run_in_executor(self.searching, search)
-        except RuntimeError as closed:
-            raise StoreClosed from closed
-        return await found
+        found = look(limit)
+        if any(self.quarantine.is_unseen(hit.page) for hit in found.hits):
+            behind = look(limit + _BEHIND_WITHDRAWN)  # they take no other page's room
+            found = self.quarantine.shown(behind, limit=limit)
+        return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))
 
     def keyed(self, text: str) -> str:
         """A digest of a text, the same whenever this memory is opened: 16 letters and digits. It is

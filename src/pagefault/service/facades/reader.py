@@ -228,7 +228,9 @@ class Reader(SessionParts, Asking):
         scope = await self._asked(ANY)
         claims = {one.claim_id: one for one in await self.claims()}
         past = replace(ANY, history=True)
-        found = await self._finder.claims(scope, query, limit=ANSWERS_MAX, wanted=past)
+        found = await self._runtime.apart(
+            lambda: self._finder.claims(scope, query, limit=ANSWERS_MAX, wanted=past)
+        )
         said = replace(ANY, kinds=tuple(SAID))
         pages = await self._finder.find(scope, query, limit=PAGES_MAX, wanted=said)
         texts: list[str] = []

@@ -55,9 +55,10 @@ class Finder:
         is_text = not wanted.modalities or Modality.TEXT in wanted.modalities
         found: list[SearchHit] = []
         total = 0
-        if is_measured and (Kind.CLAIM in kinds or (not kinds and is_text)):
-            claims = await self.claims(
-                scope, query, limit=limit if kinds else ANSWERS_MAX, wanted=wanted
+        if self.are_claims and is_measured and (Kind.CLAIM in kinds or (not kinds and is_text)):
+            most = limit if kinds else ANSWERS_MAX
+            claims = await self._runtime.apart(
+                lambda: self.claims(scope, query, limit=most, wanted=wanted)
             )
             found += [hit for hit in claims if kinds or hit.coverage >= ANSWERS_COVERAGE]
             total += len(found)
@@ -83,7 +84,12 @@ class Finder:
             noted.append(hit if lapse == hit.lapse else replace(hit, lapse=lapse))
         return SearchResult(tuple(noted), total)
 
-    async def claims(
+    @property
+    def are_claims(self) -> bool:
+        """Whether the session ever had any."""
+        return CLAIM in self._owned.state.numbers
+
+    def claims(
         self,
         scope: Scope,
         query: str,
@@ -94,16 +100,14 @@ class Finder:
     ) -> list[SearchHit]:
         """The claims relevant to a query by their own words, best first. A closed claim is replaced
         by the one that closed it, unless that is a note of ours. With history it is in the result
-        itself, marked. `strict` is as for `Searcher.search`.
+        itself, marked. `strict` is as for `Searcher.search`. Not for an event loop.
         """
         state = self._owned.state
-        if CLAIM not in state.numbers:
+        if not self.are_claims:
             return []
-        telling = await asyncio.to_thread(self._claims.telling, query, state)
-        search = self._runtime.search
         claims = replace(wanted, kinds=(Kind.CLAIM,), history=True)
-        result = await search(
-            *(scope.derived, telling),
+        result = self._runtime.look(
+            *(scope.derived, self._claims.telling(query, state)),
             limit=limit,
             wanted=claims,
             profile=Profile.MEASURED,
@@ -111,7 +115,7 @@ class Finder:
         )
         # Only by their own words: the pages next to a claim are other claims.
         hits = [hit for hit in result.hits if hit.parts["own"] > 0]
-        rows = await asyncio.to_thread(self._claims.current, [hit.page for hit in hits], state)
+        rows = self._claims.current([hit.page for hit in hits], state)
         current = {old: new for old, new in rows if new.seq <= _last(scope)}
         found: dict[str, SearchHit] = {}
         for hit in hits:

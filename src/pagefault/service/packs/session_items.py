@@ -124,7 +124,9 @@ class SessionItems:
         scope, tiers, found = owned.scope, TIERS[asked.pack_type], Gathered()
         matched: Sequence[SearchHit] = ()
         if asked.query:
-            matched = await finder.claims(scope, asked.query, limit=CLAIMS_FOUND, strict=True)
+            matched = await self._runtime.apart(
+                lambda: finder.claims(scope, asked.query, limit=CLAIMS_FOUND, strict=True)
+            )
         if asked.query and searches:
             result = await finder.find(scope, asked.query, limit=HITS, wanted=SAID_ONLY)
             hits = (await with_sources(runtime, result, None, asked.query)).hits

@@ -631,7 +631,8 @@ class SqliteIndex:
                 columns = columns[again.any(axis=0)]
                 more = [postings.places_of_any(any_of[column], count) for column in columns]
                 again = present(places, more)
-                counts[:, columns] += again
+                rows, these = again.nonzero()
+                counts[rows, columns[these]] += 1
         return Candidates(
             pages=pages,
             length_mean=length_mean,
