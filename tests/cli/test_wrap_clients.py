@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import pagefault
 from pagefault.cli.background import proxies
+from pagefault.proxy.history.history import unmarked
 from pagefault.proxy.running import all_running
-from tests.proxy.upstream import Upstream, always
+from tests.clients.programs import PROGRAMS
+from tests.clients.scenario import LOOK, PLAN, TELL, USERS, Model, write_files
+from tests.proxy.upstream import Seen, Upstream, always
 
 BIN = Path(__file__).resolve().parents[2] / ".clients" / "node_modules" / ".bin"
 ANSWER = "Under the northern eaves."
@@ -81,3 +87,55 @@ def test_a_real_client_goes_through_and_its_conversation_is_in_the_memory(
         ]
     assert "Where do the swifts nest?" in texts
     assert ANSWER in texts
+
+
+def _said(seen: Seen) -> list[tuple[str, str]]:
+    """What a provider's cache knows a request by: a text as a string is the same as a block of it,
+    and Claude Code makes it the one or the other as its mark moves on.
+    """
+    found = [("", json.dumps(unmarked([seen.body["tools"], seen.body["system"]])))]
+    for message in seen.body["messages"]:
+        told = message["content"]
+        told = [{"type": "text", "text": told}] if isinstance(told, str) else told
+        found += [(message["role"], json.dumps(unmarked(block))) for block in told]
+    return found
+
+
+def _breaks(folder: Path, words: Sequence[str]) -> int:
+    """In how many requests of Claude Code not all of the one before stands at the beginning, if
+    each prompt is a run of its own that resumes the one before. `words` are before its own.
+    """
+    (folder / "project").mkdir(parents=True)
+    write_files(folder / "project")
+    program = PROGRAMS["claude"]
+    scripted = Model(program.reads(folder / "project"), program.is_main)
+    with Upstream(scripted.script()) as upstream:
+        for number, prompt in enumerate((TELL, PLAN, LOOK, USERS.asked)):
+            subprocess.run(
+                [*words, *program.words(prompt, number > 0)[1:]],
+                cwd=folder / "project",
+                env={
+                    **os.environ,
+                    **program.env(upstream.url, 0),
+                    "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+                    "HOME": str(folder),
+                    "PAGEFAULT_HOME": str(folder / "memory"),
+                },
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=180,
+                check=True,
+            )
+    told = list(map(_said, scripted.asked))
+    return sum(later[: len(earlier)] != earlier for earlier, later in pairwise(told))
+
+
+def test_claude_code_resumed_goes_on_with_its_prefix(tmp_path: Path, empty_home: Path) -> None:
+    wrap = [sys.executable, "-m", "pagefault.cli", "wrap", "--window", "60000", "claude", "--"]
+    assert _breaks(tmp_path / "wrapped", wrap) == 0
+
+
+def test_control_alone_it_leaves_out_its_thinking_where_it_is_resumed(
+    tmp_path: Path, empty_home: Path
+) -> None:
+    assert _breaks(tmp_path / "alone", [str(BIN / "claude")]) > 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from typing import Any, Final
 
 from pagefault.model.events import (
     HISTORY_START,
@@ -16,8 +18,8 @@ from pagefault.model.events import (
     Returned,
     Said,
 )
-from pagefault.model.ids import PageId
-from pagefault.proxy.history.history import digest
+from pagefault.model.ids import NOTHING, PageId, Seq
+from pagefault.proxy.history.history import digest, unmarked
 from pagefault.proxy.history.trie import FIRST, Change, Logged
 
 
@@ -74,6 +76,28 @@ def compacted(events: Sequence[Event]) -> set[str]:
                     found.add(upto)
                 new.clear()
     return found
+
+
+def sent_before(
+    messages: Sequence[tuple[Seq, PageId, str]],
+    events: Sequence[Event],
+    key_of: Callable[[PageId], str],
+    apart: Collection[str],
+) -> tuple[str, dict[str, Any]]:
+    """The model that was asked last, and the messages sent to it as they were, without marks, by
+    their last nodes. `messages` are the client's own; those `apart` were sent with calls of
+    memory's tools.
+    """
+    asked = [(event.seq, event.body.model) for event in events if isinstance(event.body, Relayed)]
+    model = asked[-1][1] if asked else ""
+    since = max((seq for seq, other in asked if other != model), default=NOTHING)
+    found: dict[str, Any] = {}
+    for seq, page, told in messages:
+        key = key_of(page)
+        if key and key not in apart and seq > since:
+            with suppress(ValueError, RecursionError):
+                found[key] = unmarked(json.loads(told))
+    return model, found
 
 
 _CALL: Final = re.compile(r"\[calls [^\]]*\] ")

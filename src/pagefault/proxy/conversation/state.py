@@ -11,6 +11,7 @@ Invariants:
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from pagefault.model.errors import PagefaultError, SessionNotFound
@@ -20,7 +21,7 @@ from pagefault.pack.count import TokenCounter
 from pagefault.proxy.conversation.first_sent import FirstSent
 from pagefault.proxy.conversation.item_drafts import ItemDrafts
 from pagefault.proxy.conversation.node_pages import NodePages
-from pagefault.proxy.conversation.restored import compacted, logged
+from pagefault.proxy.conversation.restored import compacted, logged, sent_before
 from pagefault.proxy.conversation.write_health import WriteHealth
 from pagefault.proxy.history.trie import Node, Trie
 from pagefault.proxy.layout.faults import Faults
@@ -28,6 +29,7 @@ from pagefault.proxy.layout.prefix import Prefix
 from pagefault.proxy.layout.quotes import Quotes
 from pagefault.proxy.layout.verbatim import Verbatim
 from pagefault.proxy.wires.wire import Wire
+from pagefault.service.inspection.received import messages_of
 from pagefault.service.inspection.relayed_window import window_of
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
@@ -167,6 +169,16 @@ class ConversationState:
         told = [event.body.request for event in events if isinstance(event.body, Relayed)]
         self.requests = max(told, default=-1) + 1
         await self._quote_again(events, session)
+        if self._is_named and self._window_tokens:
+            await self._send_again(events, session)
+
+    async def _send_again(self, events: Sequence[Event], session: Session) -> None:
+        """Let the next request send again what was sent before, in the form it had."""
+        runtime = session.owned.runtime
+        scope = runtime.scope(session.session)
+        messages = await asyncio.to_thread(messages_of, runtime, scope)
+        key_of, apart = self.pages.key_of, self.faults.kept
+        self.verbatim.resume(*sent_before(messages, events, key_of, apart))
 
     async def _quote_again(self, events: Sequence[Event], session: Session) -> None:
         """Restore quotes, epochs and the calls that were served, less what was forgotten."""

@@ -16,7 +16,13 @@ from pagefault.model.kinds import Role
 from pagefault.proxy.history.history import History, Item, Json, Part, digest, reminders
 from pagefault.proxy.history.trie import Match, Node
 from pagefault.proxy.layout.beginning import Beginning
-from pagefault.proxy.layout.places import MessagePlace, SentMessage, find_places, instructs
+from pagefault.proxy.layout.places import (
+    MessagePlace,
+    SentMessage,
+    find_places,
+    instructs,
+    says_the_same,
+)
 from pagefault.proxy.layout.wording import (
     GONE,
     GONE_OFFERED,
@@ -27,6 +33,7 @@ from pagefault.proxy.layout.wording import (
     STUB_OFFERED,
 )
 from pagefault.proxy.wires.marks import with_marks
+from pagefault.proxy.wires.wire import Unreadable
 from pagefault.window.engine import WhenFull, lay_out, step
 from pagefault.window.slots import FRONT, Form, Slot, Window
 from pagefault.window.slots import Item as WindowItem
@@ -92,6 +99,40 @@ class Outgoing:
         self.window: Window = kept.windows.at(self._path)
         self._epoch = ""  # why one began with this request
         self._laid: tuple[Beginning, Window | None, dict[str, Form]] = self._known, None, {}
+        if kept.earlier:
+            self._resume()
+
+    def _resume(self) -> None:
+        """Count the messages that an earlier run sent as sent, in its form."""
+        kept, again, told = self._kept, set[int](), set[str]()
+        edited = {self._match.path[at] for at in self._match.edited}
+        for place in self._places:
+            earlier = kept.earlier.get(place.node.key)
+            if earlier is None or earlier == self._bare(place.message):
+                continue
+            before = self._read_alone(earlier)
+            # The log has secrets redacted: what had one does not say the same.
+            if before is None or not says_the_same(before.placed, place.items):
+                continue
+            if not edited.isdisjoint(place.nodes) or any(map(_is_memorys, self._items_in(place))):
+                continue
+            again.add(place.number)
+            told.update(digest(span) for one in before.items for span in reminders(one.text))
+            kept.sent[place.node.key] = self._sent_first(place, earlier)
+        told.update(
+            digest(span)
+            for number, span in self._told(-1, len(self._history.messages))
+            if number not in again
+        )
+        kept.earlier = {}
+        kept.told |= told
+        kept.changes += bool(again)
+
+    def _read_alone(self, message: Any) -> History | None:
+        try:
+            return self._wire.read({self._wire.messages: [message]})
+        except Unreadable:  # of another format
+            return None
 
     def offer(self, tools: Sequence[Any], pages_of: Callable[[Node], Sequence[str]]) -> None:
         """Offer these tools from this request on, with which an epoch begins."""
@@ -408,7 +449,7 @@ class Outgoing:
                 message = self._wire.with_result(message, item.call_id, stub)
         if absent:  # memory's calls made beside these left with them
             items = self._items_in(place)
-            absent |= {item.call_id for item in items if item.part is Part.DRESS and item.call_id}
+            absent |= {item.call_id for item in items if _is_memorys(item)}
         return self._wire.without_results(message, absent) if absent else message
 
     def _items_in(self, place: MessagePlace) -> Sequence[Item]:
@@ -463,18 +504,25 @@ class Outgoing:
                 sent.gap += [one for one in more if _spelt_alike(one) not in known]
                 sent.closed, sent.tokens = not is_last, -1
             return sent
-        now, gap = self._bare(place.message), [self._bare(message) for message in place.gap]
-        lead = [self._bare(message) for message in place.lead]
-        if kept.keeps:
-            now = self._continued(place, now)
-        put_in = kept.inserts.get(place.node.key)
-        if put_in and place.opens:
-            now = self._wire.with_text(now, put_in)
+        now = self._bare(place.message)
+        sent = self._sent_first(place, self._continued(place, now) if kept.keeps else now)
         if news and is_last and place.opens:
-            now = self._wire.with_text(now, "\n".join([NEWS, *news]))
+            sent.message = self._wire.with_text(sent.message, "\n".join([NEWS, *news]))
             kept.told.update(map(digest, news))
-        sent = kept.sent[place.node.key] = SentMessage(now, lead, gap, closed=not is_last)
+        kept.sent[place.node.key] = sent
         return sent
+
+    def _sent_first(self, place: MessagePlace, message: Any) -> SentMessage:
+        """This message at its place, with its quote, and what is around it."""
+        put_in = self._kept.inserts.get(place.node.key)
+        if put_in and place.opens:
+            message = self._wire.with_text(message, put_in)
+        return SentMessage(
+            message,
+            lead=list(map(self._bare, place.lead)),
+            gap=list(map(self._bare, place.gap)),
+            closed=place is not self._places[-1],
+        )
 
     def _continued(self, place: MessagePlace, now: Any) -> Any:
         """A message that the client added to: what was sent of it stays, the rest follows."""
@@ -582,6 +630,11 @@ _before: Final = attrgetter("before")
 
 def _number(item: Item) -> int:
     return item.message
+
+
+def _is_memorys(item: Item) -> bool:
+    """Whether it is a call of memory's tools or its result, put beside what the client sends."""
+    return item.part is Part.DRESS and bool(item.call_id)
 
 
 def _compacted(path: Sequence[Node]) -> list[Node]:

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pagefault.proxy.history.history import History, Item
+from pagefault.proxy.history.history import (
+    History,
+    Item,
+    Part,
+    essence,
+    is_blanked,
+    is_same_call,
+)
 from pagefault.proxy.history.trie import Node
 from pagefault.proxy.wires.wire import Wire
 
@@ -47,6 +54,23 @@ class MessagePlace:
     def upto(self) -> int:
         """The number of the message after it and its gap."""
         return self.number + 1 + len(self.gap)
+
+
+def says_the_same(before: Sequence[Item], now: Sequence[Item]) -> bool:
+    """Whether the items of a message that have a place say what they said before, or what a client
+    makes of it later: an old result blanked, a default of a call left out.
+    """
+    return len(now) == len(before) and all(map(_is_same, before, now))
+
+
+def _is_same(before: Item, now: Item) -> bool:
+    if before.place != now.place:
+        return False
+    if now.part is Part.CALL:
+        return is_same_call(before.text, now.text)
+    return before.digest == now.digest or (
+        now.part is Part.RESULT and is_blanked(essence(before.text), essence(now.text))
+    )
 
 
 def find_places(

@@ -58,9 +58,11 @@ class Verbatim:
         self.lead: dict[str, list[Any]] = {}
         self.told: set[str] = set()  # reminders, by their digests
         self.notices: dict[str, str] = {}  # of epochs, if they name pages
+        self.earlier: dict[str, Any] = {}  # messages of an earlier run, until a request
         self.beginning = Beginning()  # of the newest request
         self.changes = 0  # times that something sent was made anew, put in or taken back
         self._model: Any = None
+        self._earlier_model = ""
 
     def outgoing(
         self,
@@ -83,6 +85,8 @@ class Verbatim:
         if model != self._model:  # another has no cache, and may refuse thinking
             self.sent, self.lead, self._model = {}, {}, model
             self.changes += 1
+            if str(model or "") != self._earlier_model:
+                self.earlier = {}
         return Outgoing(
             *(self, body, history, match),
             is_kept=is_kept,
@@ -91,6 +95,13 @@ class Verbatim:
             pages_of=pages_of,
             state=state,
         )
+
+    def resume(self, model: str, earlier: dict[str, Any]) -> None:
+        """Let the next request to this model send what an earlier run sent as that sent it: a
+        client that is resumed spells its history otherwise, and leaves old thinking out. By the
+        last node of each message.
+        """
+        self._earlier_model, self.earlier = model, earlier if self.keeps else {}
 
     def plain(self) -> Verbatim:
         """The renderer for a request that may not name memory's tools: it uses what the client says
@@ -117,6 +128,7 @@ class Verbatim:
     def unsend(self, keys: Iterable[str]) -> None:
         """Make the messages that end with these nodes anew from what the client says."""
         for key in keys:
+            self.earlier.pop(key, None)
             if self.sent.pop(key, None) is not None:
                 self.changes += 1
 
@@ -137,6 +149,7 @@ class Verbatim:
         self.cores.clear()
         self.notices.clear()
         self.sent.clear()
+        self.earlier.clear()
         self.changes += 1
 
     def observe(self, composed: Composed, reported_tokens: int) -> None:

@@ -11,6 +11,7 @@ Nothing depends on it: a message that cannot be stored so is left out, with the 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -190,7 +191,10 @@ def client_json(runtime: Runtime, scope: Scope, message_seq: Seq) -> str:
     body = event.body
     if not isinstance(body, Received):
         raise RecordGone(f"message {message_seq} was forgotten, or cannot be read")
+    return _filled(runtime, scope, message_seq, body)
 
+
+def _filled(runtime: Runtime, scope: Scope, message_seq: Seq, body: Received) -> str:
     def text_of(item: int) -> str:
         return _whole_text(runtime, scope, body.items[item].page_id)[0]
 
@@ -203,6 +207,23 @@ def client_json(runtime: Runtime, scope: Scope, message_seq: Seq) -> str:
             raise StoreCorrupt(f"a part of message {message_seq} is missing: blob {name}") from None
 
     return fill(body.json, body.holes, text_of, blob_of)
+
+
+def messages_of(runtime: Runtime, scope: Scope) -> list[tuple[Seq, PageId, str]]:
+    """The messages of a session of which pages have something, as its client first sent them: the
+    record of each, the first page of its last text, and its JSON, oldest first. What was forgotten
+    or cannot be read is left out. Blocks on the store.
+    """
+    found: list[tuple[Seq, PageId, str]] = []
+    for event in records(runtime, scope, types=("received",)):
+        body = event.body
+        if not isinstance(body, Received):
+            continue
+        pages = [item.page_id for item in body.items if item.page_id]
+        if pages:
+            with suppress(PagefaultError):
+                found.append((event.seq, pages[-1], _filled(runtime, scope, event.seq, body)))
+    return found
 
 
 def items_of(runtime: Runtime, scope: Scope) -> list[ConversationItem]:
