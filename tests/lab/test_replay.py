@@ -42,7 +42,7 @@ BENCH = {
     "search_p50_ms", "search_p95_ms", "search_p99_ms", "first_request_ms", "rebuild_per_s",
     "bytes_on_disk_per_text_byte", "rss_growth_mb", "load_before", "load_after", "append_cpu_ms",
     "ingest_cpu_us_per_turn", "turn_cpu_ms", "request_cpu_ms", "request_again_cpu_ms",
-    "rebuild_cpu_us_per_record",
+    "rebuild_cpu_us_per_record", "fault_cpu_ms", "search_cpu_ms", "session_search_cpu_ms",
 }  # fmt: skip
 
 

@@ -259,3 +259,12 @@ def test_turns_and_questions(tmp_path: Path) -> None:
 def test_what_is_no_conversation_of_turns_is_refused(tmp_path: Path, told: Any) -> None:
     with pytest.raises(BadInput, match="line 1"):
         read_conversations(_file(tmp_path, json.dumps(told)), "turns")
+
+
+def test_a_question_before_a_turn_that_is_not_there_is_named(tmp_path: Path) -> None:
+    told = {
+        "turns": [{"role": "user", "text": "x"}],
+        "questions": [{"question": "x", "evidence": [0], "before": "two"}],
+    }
+    with pytest.raises(BadInput, match="before is 'two', not 0 to 1, the number of turns"):
+        read_conversations(_file(tmp_path, json.dumps(told)), "turns")

@@ -65,6 +65,33 @@ def test_who_is_named_with_the_day_comes_first() -> None:
     assert records.events[best.page.seq - 1].body.speaker == "Bob"  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("told", "query", "is_found"),
+    [
+        ("We fixed the fence last weekend.", "What happened on 2026-05-02?", True),
+        ("We fixed the fence last weekend.", "What happened on 3 May 2026?", True),
+        ("We fixed the fence last week.", "What happened on 30 April 2026?", True),
+        ("We fixed the fence last weekend.", "What happened on 2026-05-01?", False),
+        ("We fixed the fence last month.", "What happened on 2026-04-12?", False),
+    ],
+)
+def test_what_a_page_says_of_a_weekend_or_week_is_found_by_one_of_its_days(
+    told: str, query: str, is_found: bool
+) -> None:
+    records, index = Records(), MemoryIndex()
+    records.open("diary")
+    for back in range(60, 0, -1):
+        at = datetime(2026, 6, 12, 9, tzinfo=UTC) - timedelta(days=back)
+        text = (
+            told if at.date() == date(2026, 5, 5) else f"Lake {'abcdefghij'[back % 10]} was cold."
+        )
+        if at.date() not in {date(2026, 5, 2), date(2026, 5, 3), date(2026, 4, 30)}:
+            records.say(1, text, speaker="Ann", occurred_at=at.isoformat())
+    index.apply(records.events)
+    hits = Searcher(index).search(whole(1), query, limit=1, today=TODAY).hits
+    assert [records.events[hit.page.seq - 1].body.text == told for hit in hits] == [is_found]  # type: ignore[union-attr]
+
+
 def test_where_more_is_asked_for_words_decide() -> None:
     assert days_found("Which lake did it rain at, lake c?", limit=1)[0] in {
         f"2026-{(date(2026, 5, 12) - timedelta(days=back)).isoformat()[5:]}" for back in (2, 12, 22)

@@ -78,11 +78,11 @@ def test_time_never_runs_backwards(recording: Path) -> None:
 
 
 REACHED = {
-    "coding": (58.0, 73.0), "assistant": (60.0, 79.0), "agent": (55.0, 70.0),
-    "unseen": (59.0, 72.3),
+    "coding": (59.5, 73.7), "assistant": (61.7, 79.0), "agent": (55.0, 71.8),
+    "unseen": (59.0, 72.3), "unseen-mixed": (45.3, 50.6),
 }  # fmt: skip
-"""Evidence among the first five and ten hits, in percent, less two points for what one question
-moves: docs/recall.md has the figures.
+"""Evidence among the first five and ten hits, in percent, less one or two points for what one
+question moves: docs/recall.md has the figures.
 """
 
 

@@ -116,8 +116,9 @@ async def bench_kernel(
             for what in ("turn_cpu", "request_cpu", "request_again_cpu"):
                 result[f"{what}_ms"] = turns.quantile_ms(what, 0.5)
             watch.seconds.clear()
-            await _faults(memory, session, chance, tell)
+            await _faults(memory, session, chance, tell, watch)
             result |= _latency("fault", watch)
+            result["fault_cpu_ms"] = watch.quantile_ms("fault_cpu", 0.5)
             result |= await _searches("search", memory.recall, chance, tell)
             result |= await _searches("session_search", session.recall, chance, tell)
             result["rss_mb"] = round(_resident_mb(), 1)
@@ -220,7 +221,11 @@ async def _turns(
 
 
 async def _faults(
-    memory: Memory, session: Session, chance: random.Random, tell: StageProgress
+    memory: Memory,
+    session: Session,
+    chance: random.Random,
+    tell: StageProgress,
+    watch: Stopwatch,
 ) -> None:
     """One fault per turn, on pages from anywhere in the session."""
     oldest = (await session.status()).pages
@@ -231,7 +236,10 @@ async def _faults(
         page_id = f"msg_{chance.randrange(1, oldest)}"
         arguments = json.dumps({"page_id": page_id, "target_level": 0})
         await session.owned.settled()  # the previous fault's record, for which nobody waits
-        await session.call(ToolCall(f"call_{number}", "page_fault", arguments))
+        took = Took()
+        with took.timed():
+            await session.call(ToolCall(f"call_{number}", "page_fault", arguments))
+        watch("fault_cpu", took.cpu_s)
         tell("faulting", number + 1, count)
 
 
@@ -240,13 +248,15 @@ async def _searches(
 ) -> dict[str, float | None]:
     watch = Stopwatch()
     for number in range(SEARCHES):
-        query = question(chance)
-        began = time.perf_counter()
-        await recall(query, limit=10)
-        watch(name, time.perf_counter() - began)
+        query, took = question(chance), Took()
+        with took.timed():
+            await recall(query, limit=10)
+        watch(name, took.wall_s)
+        watch("cpu", took.cpu_s)
         tell("searching", number + 1, SEARCHES)
     shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
-    return {f"{name}_{label}_ms": watch.quantile_ms(name, q) for label, q in shares.items()}
+    told = {f"{name}_{label}_ms": watch.quantile_ms(name, q) for label, q in shares.items()}
+    return told | {f"{name}_cpu_ms": watch.quantile_ms("cpu", 0.5)}
 
 
 @asynccontextmanager

@@ -336,8 +336,8 @@ def _turns(path: Path, place: str, told: Any) -> Conversation:
 
 def _question_of_turns(lines: Sequence[Line], asked: Mapping[str, Any]) -> Question:
     before = asked.get("before")
-    if before is not None:
-        before = range(len(lines) + 1).index(before)
+    if before is not None and before not in range(len(lines) + 1):
+        raise ValueError(f"before is {before!r}, not 0 to {len(lines)}, the number of turns")
     if any(number < 0 for number in asked["evidence"]):
         raise ValueError("a turn before the first")
     return Question(

@@ -21,10 +21,11 @@ from pagefault.language.language import Script
 from pagefault.language.sought import alternatives
 from pagefault.model.times import DAY_MS
 from pagefault.recall.question import Question
-from pagefault.store.api import Candidates
+from pagefault.store.api import Candidates, Traits
 from pagefault.store.likely import Numbers, distinct
 
 PAGES_MAX: Final = 400  # the latest pages of those days; `timeline` returns all of them
+WEEK: Final = 7  # days: a page that mentions as many, or a weekend, is about each of them
 YEARS: Final = 5  # years to try for "3 May": this one and those before
 
 _EPOCH: Final = date(1970, 1, 1)
@@ -73,6 +74,12 @@ def days_of(since_ms: int, until_ms: int) -> tuple[int, int]:
     """The first and last day of the interval from `since_ms` up to `until_ms`, as ordinals."""
     since, until = since_ms // DAY_MS, (until_ms - 1) // DAY_MS
     return _EPOCH.toordinal() + since, _EPOCH.toordinal() + until
+
+
+def mention_all(traits: Traits, first: int, last: int) -> Numbers:
+    """The places of pages that mention, within one week, all of these days, as ordinals."""
+    begins, ends = traits.told_first, traits.told_last
+    return traits.places[(begins <= first) & (last <= ends) & (ends - begins < WEEK)]
 
 
 def _begin_ms(day: date) -> int:

@@ -473,15 +473,21 @@ class Searcher:
     def _said_in(
         self, scope: Scope, spans: Iterable[tuple[int, int]], only: NDArray[np.int64] | None
     ) -> NDArray[np.int64]:
-        """Places of the pages said in these spans, or that mention them."""
+        """Places of the pages said in these spans, or that mention days within them, or a week or
+        weekend around them.
+        """
         import numpy as np
 
-        from pagefault.recall.daily import days_of
+        from pagefault.recall.daily import WEEK, days_of, mention_all
 
         found = []
         for since, until in spans:
             found.append(self._index.matching(scope, SearchFilter(since=since, until=until)).places)
-            found.append(self._index.telling_of(scope, *days_of(since, until)))
+            first, last = days_of(since, until)
+            found.append(self._index.telling_of(scope, first, last))
+            if last - first + 1 < WEEK:
+                around = self._index.telling_of(scope, last - WEEK + 1, first + WEEK - 1)
+                found.append(mention_all(self._index.traits(scope, around.tolist()), first, last))
         places = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
         return places if only is None else np.intersect1d(places, only, assume_unique=True)
 
