@@ -17,7 +17,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from pagefault.guard import screen as module
-from pagefault.guard.screen import CHARS_MIN, Screen, known_secrets
+from pagefault.guard.screen import CHARS_MIN, Screen, is_redacted, known_secrets
 from pagefault.model.errors import ScreenFailed, StoreError
 from pagefault.model.events import (
     Body,
@@ -633,3 +633,11 @@ def test_configured_keys_come_first_and_whatever_they_look_like() -> None:
         ("engine.api_key", "/etc/looks/like/a/path"),
         ("API_KEY", SECRET),
     ]
+
+
+def test_a_text_tells_whether_something_in_it_was_redacted() -> None:
+    cleaned = screen(SECRET).clean(f"The key is {SECRET}.")
+    assert is_redacted(cleaned)
+    assert is_redacted(json.dumps({"said": [cleaned]}))
+    assert is_redacted("[WITHHELD:12 characters:0a1b2c3d]")
+    assert not is_redacted("Nothing of [REDACTED], nor [1], is one.")

@@ -100,6 +100,96 @@ async def test_other_words_are_the_clients_own(tmp_path: Path, said: str) -> Non
     assert after[4] == user(said)
 
 
+KEY_FILE = "The first line of many. " * 20 + f"The key is {SECRET}. " + "And the last. " * 20
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        (FIRST, FIRST),
+        (
+            [user(f"{reminder(SECRET)}\nLook, please."), model("I have looked."), user(ASKED)],
+            [user(f"{reminder(SECRET)}\nLook, please."), model("I have looked."), user(ASKED)],
+        ),
+        (
+            [user("Look."), model({**THINKING, "thinking": SECRET}, text("Done.")), user(ASKED)],
+            [user("Look."), model({**THINKING, "thinking": SECRET}, text("Done.")), user(ASKED)],
+        ),
+        (
+            [user("Look."), model({**THINKING, "thinking": SECRET}, text("Done.")), user(ASKED)],
+            [user("Look."), model(text("Done.")), user(ASKED)],
+        ),
+        (
+            [
+                user("Look."),
+                model(call("c1")),
+                user(result("c1", KEY_FILE)),
+                model("So."),
+                user(ASKED),
+            ],
+            [
+                user("Look."),
+                model(call("c1")),
+                user(result("c1", CLEARED)),
+                model("So."),
+                user(ASKED),
+            ],
+        ),
+        (
+            [
+                user("Look."),
+                model({**call("c1"), "input": {SECRET: 1}}),
+                user(result("c1", READ)),
+                user(ASKED),
+            ],
+            [
+                user("Look."),
+                model({**call("c1"), "input": {SECRET: 1}}),
+                user(result("c1", READ)),
+                user(ASKED),
+            ],
+        ),
+        (
+            [user("Look."), model(call("c1", key=SECRET)), user(result("c1", READ)), user(ASKED)],
+            [user("Look."), model(call("c1")), user(result("c1", READ)), user(ASKED)],
+        ),
+    ],
+    ids=["none", "reminder", "thinking", "left out", "blanked", "name", "default"],
+)
+async def test_what_stands_for_a_secret_in_the_log_is_never_sent(
+    tmp_path: Path, first: list[Json], again: list[Json]
+) -> None:
+    again = [*again, model("Under the eaves."), user("And what eats them?")]
+    _, after = await ask_each(tmp_path, first, again)
+    assert "REDACTED" not in str(after)
+    assert after == unmarked(again)
+
+
+@pytest.mark.parametrize("keeps_ids", [False, True])
+async def test_an_item_gets_no_id_of_a_reasoning_that_the_client_left_out(
+    tmp_path: Path, keeps_ids: bool
+) -> None:
+    """OpenAI refuses an item by whose id it knows that it came after a reasoning, without that."""
+    said = {"type": "function_call", "call_id": "c1", "name": "Read", "arguments": '{"a": 1}'}
+    asked = [
+        {"role": "user", "content": "Look into the notes, please."},
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VhbGVk"},
+        {"id": "fc_1", **said},
+        {"type": "function_call_output", "call_id": "c1", "output": READ},
+        {"role": "user", "content": ASKED},
+    ]
+    told = {**said, "arguments": '{"a":1}'}
+    again = [*asked[:2], {"id": "fc_1", **told}] if keeps_ids else [asked[0], told]
+    runs = [asked, [*again, *asked[3:], {"role": "user", "content": "And what eats them?"}]]
+    with Upstream(always("Under the eaves.")) as upstream:
+        for run in runs:
+            async with standing(upstream, root=tmp_path / "memory", window=WINDOW) as to:
+                body = {"model": "m", "input": run}
+                await to.http.post("/v1/responses", json=body, headers=SESSION)
+    sent = [one.body["input"] for one in upstream.seen]
+    assert sent == ([asked, [*asked, runs[1][-1]]] if keeps_ids else runs)
+
+
 async def test_another_model_is_sent_what_the_client_says(tmp_path: Path) -> None:
     _, after = await ask_each(tmp_path, FIRST, RESUMED, model="other")
     assert after == RESUMED

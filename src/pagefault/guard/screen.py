@@ -416,6 +416,11 @@ def _merged(hits: list[_Hit]) -> list[tuple[int, int, str]]:
     return [(start, end, mark) for start, end, _, mark in merged]
 
 
+def is_redacted(text: str) -> bool:
+    """Whether a mark or a notice is in a text: what was there before is not known."""
+    return "[" in text and _MARK.search(text) is not None
+
+
 def rule_of(mark: str) -> str:
     """The rule that a mark names."""
     return match[1] if (match := _MARK.match(mark)) else "path"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from pagefault.guard.screen import is_redacted
 from pagefault.model.events import (
     HISTORY_START,
     Called,
@@ -86,7 +87,7 @@ def sent_before(
 ) -> tuple[str, dict[str, Any]]:
     """The model that was asked last, and the messages sent to it as they were, without marks, by
     their last nodes. `messages` are the client's own; those `apart` were sent with calls of
-    memory's tools.
+    memory's tools. A message with a secret anywhere, also in its thinking, was sent with it.
     """
     asked = [(event.seq, event.body.model) for event in events if isinstance(event.body, Relayed)]
     model = asked[-1][1] if asked else ""
@@ -94,7 +95,7 @@ def sent_before(
     found: dict[str, Any] = {}
     for seq, page, told in messages:
         key = key_of(page)
-        if key and key not in apart and seq > since:
+        if key and key not in apart and seq > since and not is_redacted(told):
             with suppress(ValueError, RecursionError):
                 found[key] = unmarked(json.loads(told))
     return model, found

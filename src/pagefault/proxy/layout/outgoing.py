@@ -110,8 +110,11 @@ class Outgoing:
             earlier = kept.earlier.get(place.node.key)
             if earlier is None or earlier == self._bare(place.message):
                 continue
+            # A provider wants the reasoning that came before an item of this id, which is the
+            # client's to send, or to leave out with the id.
+            if earlier.get("id") != place.message.get("id"):
+                continue
             before = self._read_alone(earlier)
-            # The log has secrets redacted: what had one does not say the same.
             if before is None or not says_the_same(before.placed, place.items):
                 continue
             if not edited.isdisjoint(place.nodes) or any(map(_is_memorys, self._items_in(place))):
