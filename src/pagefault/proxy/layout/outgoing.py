@@ -103,7 +103,7 @@ class Outgoing:
             self._resume()
 
     def _resume(self) -> None:
-        """Count the messages that an earlier run sent as sent, in its form."""
+        """Take the messages of an earlier run as sent, in the form in which it sent them."""
         kept, again, told = self._kept, set[int](), set[str]()
         edited = {self._match.path[at] for at in self._match.edited}
         for place in self._places:
@@ -111,7 +111,7 @@ class Outgoing:
             if earlier is None or earlier == self._bare(place.message):
                 continue
             before = self._read_alone(earlier)
-            # The log has secrets redacted: what had one does not say the same.
+            # Secrets are redacted in the log, so a message that had one does not say the same.
             if before is None or not says_the_same(before.placed, place.items):
                 continue
             if not edited.isdisjoint(place.nodes) or any(map(_is_memorys, self._items_in(place))):
@@ -513,7 +513,7 @@ class Outgoing:
         return sent
 
     def _sent_first(self, place: MessagePlace, message: Any) -> SentMessage:
-        """This message at its place, with its quote, and what is around it."""
+        """A message that is sent for the first time, with its quote and what is around it."""
         put_in = self._kept.inserts.get(place.node.key)
         if put_in and place.opens:
             message = self._wire.with_text(message, put_in)
