@@ -59,11 +59,9 @@ class Where(Enum):
     END = r"(?<!\S){cue}\W*$"
 
 
-def shows(cue: Cue, text: str, *, where: Where = Where.ANYWHERE, within: str = "") -> bool:
-    """Whether a text has a cue, in the detected languages of the text, or of the surrounding text
-    `within`.
-    """
-    pattern = _pattern(cue, told_or_all(within or text), where)
+def shows(cue: Cue, text: str, *, where: Where = Where.ANYWHERE) -> bool:
+    """Whether a text has a cue, in its detected languages, or in all if none is detected."""
+    pattern = _pattern(cue, told_or_all(text), where)
     return pattern.search(without_formatting(text)) is not None
 
 
