@@ -48,7 +48,7 @@ TEXTS = st.lists(WORDS, max_size=12).map(" ".join) | st.text(max_size=40)
 
 
 def planning() -> Records:
-    """The records of one session of this name, which was just opened."""
+    """The records of one session, `planning`, that was just opened."""
     records = Records()
     records.open("planning")
     return records
