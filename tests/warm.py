@@ -276,7 +276,7 @@ async def _talk() -> None:
         for text in (
             "We decided to use PostgreSQL on Monday.",
             "What did we decide last week?",
-            "qx1z qx2z",  # of no language that is known, so it is read as each
+            "qx1z qx2z",  # in no known language, so the patterns of all are compiled
         ):
             await session.user(text)
             await session.request(format="openai")

@@ -90,8 +90,8 @@ def test_a_real_client_goes_through_and_its_conversation_is_in_the_memory(
 
 
 def _said(seen: Seen) -> list[tuple[str, str]]:
-    """What a provider's cache knows a request by: a text as a string is the same as a block of it,
-    and Claude Code makes it the one or the other as its mark moves on.
+    """The blocks by which a provider's cache recognises a request. A string counts as equal to a
+    block with the same text: Claude Code switches between the two as its mark moves on.
     """
     found = [("", json.dumps(unmarked([seen.body["tools"], seen.body["system"]])))]
     for message in seen.body["messages"]:
@@ -102,8 +102,8 @@ def _said(seen: Seen) -> list[tuple[str, str]]:
 
 
 def _breaks(folder: Path, words: Sequence[str]) -> int:
-    """In how many requests of Claude Code not all of the one before stands at the beginning, if
-    each prompt is a run of its own that resumes the one before. `words` are before its own.
+    """How many requests of Claude Code do not begin with the whole request before, if each prompt
+    is a run of its own that resumes the last. `words` is the command line before its arguments.
     """
     (folder / "project").mkdir(parents=True)
     write_files(folder / "project")

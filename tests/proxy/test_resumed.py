@@ -1,5 +1,5 @@
-"""A client that is resumed, through a proxy that is started anew, goes on with the prefix that the
-run before sent: whatever the client has made of its own history since.
+"""A client that is resumed through a new proxy keeps the prefix that the last run sent, whatever it
+has done to its own history since.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ANSWERED = [*FIRST, model("Under the eaves."), user("And what eats them?")]
 
 
 def resumed(reminded: str) -> list[Json]:
-    """The same, as Claude Code has it once it is resumed."""
+    """The same conversation, as Claude Code sends it once it is resumed."""
     return [
         {"role": "user", "content": f"{reminded}\nLook into the notes, please."},
         model(call("c1", path="notes.txt", limit=None)),
@@ -59,7 +59,7 @@ async def ask(to: Standing, said: Sequence[Json], **more: object) -> list[Json]:
 
 
 async def ask_each(root: Path, *runs: Sequence[Json], **more: object) -> list[list[Json]]:
-    """What the provider was sent of each, through a proxy of its own; `more` is of the last."""
+    """What the provider was sent for each run, each through a new proxy; `more` is for the last."""
     found = []
     with Upstream(always("Under the eaves.")) as upstream:
         for number, said in enumerate(runs):

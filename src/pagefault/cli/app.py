@@ -555,9 +555,14 @@ def page_named(value: str) -> str:
     return f"msg_{int(value)}" if value.isascii() and value.isdecimal() else value
 
 
-dry_run_option = click.option(
-    "--dry-run", is_flag=True, help=DRY_RUN, callback=_set_dry_run, expose_value=False
-)
+def dry_run_with_help(text: str) -> Callable[[F], F]:
+    """--dry-run, with a help text of its own."""
+    return click.option(
+        "--dry-run", is_flag=True, help=text, callback=_set_dry_run, expose_value=False
+    )
+
+
+dry_run_option = dry_run_with_help(DRY_RUN)
 
 session_argument = click.argument(
     "session_name", metavar="[SESSION]", required=False, shell_complete=complete_session

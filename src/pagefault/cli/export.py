@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pagefault.cli.app import App, Command, find_row, json_option
+from pagefault.cli.app import App, Command, dry_run_with_help, find_row, json_option
 from pagefault.cli.asking import filter_of, in_option, kinds_option, origins_option, period_options
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
@@ -29,7 +29,7 @@ from pagefault.model.kinds import Kind
 @origins_option
 @in_option()
 @period_options("pages")
-@click.option("--dry-run", is_flag=True, help="Only show what would be exported.")
+@dry_run_with_help("Only show what would be exported.")
 @json_option
 def export(
     app: App,
@@ -41,7 +41,6 @@ def export(
     imported_from: str,
     since: str | None,
     until: str | None,
-    dry_run: bool,
 ) -> None:
     """Export a memory's contents, for other programs and for people.
 
@@ -67,7 +66,7 @@ def export(
                     target,
                     form=form,
                     wanted=wanted,
-                    dry_run=dry_run,
+                    dry_run=app.dry_run,
                     progress=lambda done, total: progress("exporting", done, total),
                 )
                 return {name: getattr(made, name) for name in made.__slots__}
@@ -81,7 +80,7 @@ def export(
             for name in ("sessions", "messages", "claims", "artifacts")
             if made[name]
         )
-        if dry_run:
+        if app.dry_run:
             app.term.line(f"would export {what or 'nothing'}")
         else:
             mark = app.term.style("✓", "green", "bold")

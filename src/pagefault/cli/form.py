@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, called, find_session, json_option, session_argument
+from pagefault.cli.app import (
+    App,
+    Command,
+    called,
+    dry_run_with_help,
+    find_session,
+    json_option,
+    session_argument,
+)
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -32,9 +40,9 @@ if TYPE_CHECKING:
     "lines for core memory (`pagefault core show --proposed`) and lessons of finished work "
     "(`pagefault cards review`).",
 )
-@click.option("--dry-run", is_flag=True, help="Only show what would be asked.")
+@dry_run_with_help("Only show what would be asked.")
 @json_option
-def form(app: App, session_name: str | None, by: str, rest: bool, dry_run: bool) -> None:
+def form(app: App, session_name: str | None, by: str, rest: bool) -> None:
     """Form memory from the turns of a session, by the model that lived them or by rules.
 
     Every closed range of about 2,000 tokens is formed once. The model gets the session's own
@@ -57,13 +65,13 @@ def form(app: App, session_name: str | None, by: str, rest: bool, dry_run: bool)
             engine = None
             if by == "model":
                 engine = await opened.enter_async_context(remote_engine(config))
-            opening = app.writing(config, dry_run=dry_run)
+            opening = app.writing(config, dry_run=app.dry_run)
             memory = await opened.enter_async_context(opening)
             session = await find_session(memory, session_name)
-            formed = await session.form(engine, rest=rest, dry_run=dry_run)
+            formed = await session.form(engine, rest=rest, dry_run=app.dry_run)
             return {
                 "session": session.name or session.session_id,
-                "dry_run": dry_run,
+                "dry_run": app.dry_run,
                 "formed": [formed_object(one) for one in formed],
                 "ranges": [formed_object(one) for one in await session.formations()],
             }
@@ -96,7 +104,7 @@ def form(app: App, session_name: str | None, by: str, rest: bool, dry_run: bool)
     tokens = sum(one["tokens"] for one in told["formed"])
     asked = f", {tokens:,} tokens of requests" if tokens else ""
     app.term.note(
-        f"{count} {'would be ' if dry_run else ''}formed of {called(told['session'])}{asked}"
+        f"{count} {'would be ' if app.dry_run else ''}formed of {called(told['session'])}{asked}"
     )
     if not told["ranges"] and not rest:
         app.term.note("no range is closed yet; --rest also forms the last turns")

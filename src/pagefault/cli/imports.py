@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import App, WithDefault, find_row, json_option
+from pagefault.cli.app import App, WithDefault, dry_run_with_help, find_row, json_option
 from pagefault.cli.asking import in_option
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
@@ -36,7 +36,7 @@ def import_() -> None:
 @import_.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--yes", is_flag=True, help="Import without asking first.")
-@click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
+@dry_run_with_help("Only show what would be imported.")
 @click.option("--watch", is_flag=True, help="Keep running, and import what is added.")
 @click.option(
     "--for",
@@ -46,9 +46,7 @@ def import_() -> None:
     help="Stop watching after this many seconds.",
 )
 @json_option
-def read(
-    app: App, paths: tuple[Path, ...], yes: bool, dry_run: bool, watch: bool, for_s: float | None
-) -> None:
+def read(app: App, paths: tuple[Path, ...], yes: bool, watch: bool, for_s: float | None) -> None:
     """Import conversations from files and folders.
 
     Files are recognised by their content: ChatGPT's and Claude's exports (also as their zip
@@ -65,12 +63,12 @@ def read(
     `import approve`, if something was written; flaws with `kept` lost only a part. With --watch
     each is one line.
     """
-    if dry_run and (yes or watch):
+    if app.dry_run and (yes or watch):
         raise click.UsageError("--dry-run writes nothing: leave out --yes and --watch.")
     if for_s is not None and not watch:
         raise click.UsageError("--for says how long to --watch.")
     planned = app.run(_import(app, paths, dry_run=True))
-    if not dry_run and (planned.messages or watch):
+    if not app.dry_run and (planned.messages or watch):
         if not (app.as_json and yes):
             _tell(app, planned, talk=True)
         if not (yes or _agreed(app)):

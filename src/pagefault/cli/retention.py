@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, WithDefault, find_kept, json_option, names_of
+from pagefault.cli.app import App, WithDefault, dry_run_with_help, find_kept, json_option, names_of
 from pagefault.cli.term import plural
 from pagefault.model.kinds import Kind
 
@@ -68,17 +68,17 @@ def show(app: App) -> None:
 @click.argument("keep", metavar="TIME")
 @_kind_option
 @_session_option
-@click.option("--dry-run", is_flag=True, help="Only show what would then be past its time.")
+@dry_run_with_help("Only show what would then be past its time.")
 @json_option
-def set_(app: App, keep: str, kind: str | None, session_name: str | None, dry_run: bool) -> None:
+def set_(app: App, keep: str, kind: str | None, session_name: str | None) -> None:
     async def work() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        async with app.writing(dry_run=dry_run) as memory:
+        async with app.writing(dry_run=app.dry_run) as memory:
             session = await find_kept(memory, session_name) if session_name else ""
             rules = await memory.set_retention(
                 None if keep.lower() == "none" else keep,
                 kind=kind or "",
                 session=session,
-                dry_run=dry_run,
+                dry_run=app.dry_run,
             )
             expired = await memory.expire(dry_run=True, rules=rules)
             return await _told(memory, rules, expired)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from pagefault.cli.app import App, Command, json_option
+from pagefault.cli.app import App, Command, dry_run_with_help, json_option
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -27,14 +27,12 @@ BYTES_MAX: Final = 1024 * 1024
     help="File of further values to redact, one per line. - is stdin. May be repeated.",
 )
 @click.option("--paths", is_flag=True, help="Also redact the names of home folders.")
-@click.option(
-    "--dry-run", is_flag=True, help="Only show what would be redacted. This is the default."
-)
+@dry_run_with_help("Only show what would be redacted. This is the default.")
 @click.option(
     "--yes", is_flag=True, help="Redact it. Without --yes, only show what would be redacted."
 )
 @json_option
-def scrub(app: App, files: tuple[str, ...], paths: bool, dry_run: bool, yes: bool) -> None:
+def scrub(app: App, files: tuple[str, ...], paths: bool, yes: bool) -> None:
     """Redact what is already written, by the current rules.
 
     These are the rules of `pagefault scan`, the known values (configured keys, secrets of the
@@ -47,7 +45,7 @@ def scrub(app: App, files: tuple[str, ...], paths: bool, dry_run: bool, yes: boo
     records, stale (claims), left (artifacts that hold a value and are not text)}], unread (records
     that cannot be read), beyond_reach, and, in a dry run, command}.
     """
-    if dry_run and yes:
+    if app.dry_run and yes:
         raise click.UsageError("--dry-run and --yes contradict each other.")
     app.existing_directory()
     values = [value for name in files for value in _values(name)]

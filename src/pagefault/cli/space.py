@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, number_option
+from pagefault.cli.app import App, Command, dry_run_with_help, json_option, number_option
 from pagefault.cli.term import plural
 from pagefault.cli.upkeep import store_tools, tell_strays
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     help="Folder for the archive, the first time. Default: in the memory's own folder.",
 )
 @number_option("--keep", 1, "Leave the newest N full segments as they are.", metavar="N")
-@click.option("--dry-run", is_flag=True, help="Only show what would be moved, and what that saves.")
+@dry_run_with_help("Only show what would be moved, and what that saves.")
 @json_option
-def archive(app: App, to: Path | None, keep: int, dry_run: bool) -> None:
+def archive(app: App, to: Path | None, keep: int) -> None:
     """Compress old segments; they can be read as before.
 
     Full segments of the log (10 MB each) are moved to an archive: gzip files, which `gunzip` turns
@@ -51,7 +51,7 @@ def archive(app: App, to: Path | None, keep: int, dry_run: bool) -> None:
             to=to,
             keep=keep,
             needed=lambda: app.run(_to_open(app)),
-            dry_run=dry_run,
+            dry_run=app.dry_run,
             progress=lambda done, total: progress("archiving", done, total),
         )
     if app.as_json:

@@ -6,13 +6,13 @@ import os
 
 import click
 
-from pagefault.cli.app import App, Command, json_option
+from pagefault.cli.app import App, Command, dry_run_with_help, json_option
 
 
 @click.command(cls=Command)
-@click.option("--dry-run", is_flag=True, help="Only show which would be stopped.")
+@dry_run_with_help("Only show which would be stopped.")
 @json_option
-def stop(app: App, dry_run: bool) -> None:
+def stop(app: App) -> None:
     """Stop the proxy that runs on a memory, and wait until it has released it.
 
     Answers in progress get a few seconds. Proxies that `wrap` started for one client end with that
@@ -31,7 +31,7 @@ def stop(app: App, dry_run: bool) -> None:
         )
     rows = []
     for one in found:
-        stopped = not dry_run and stop_it(one)
+        stopped = not app.dry_run and stop_it(one)
         rows.append(
             {
                 "url": one.url,
@@ -42,11 +42,11 @@ def stop(app: App, dry_run: bool) -> None:
             }
         )
         if not app.as_json:
-            verb = "would end" if dry_run else "ended" if stopped else "could not end"
+            verb = "would end" if app.dry_run else "ended" if stopped else "could not end"
             app.term.line(f"{verb} {one.url} (pid {one.pid})")
     if app.as_json:
         app.term.data(rows)
-    if not dry_run and not all(row["stopped"] for row in rows):
+    if not app.dry_run and not all(row["stopped"] for row in rows):
         raise StoreBusy(
             "a proxy did not say that it is the one that was written down, or did not end in time",
             hint="look at its log, and at its pid",

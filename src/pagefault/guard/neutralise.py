@@ -139,8 +139,8 @@ def without_tags(text: str) -> str:
 
 
 def uncited(text: str) -> str:
-    """`text` without brackets that name a page or a commit: for lines that end with their own.
-    Idempotent.
+    """`text` with brackets that name a page or a commit opened by `⁅`: for lines that end in
+    citations of their own. Idempotent.
     """
     return _replaced(text, ((_SOURCE, "["),))
 

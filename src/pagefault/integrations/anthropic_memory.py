@@ -33,8 +33,8 @@ _NOT_THERE: Final = "The path {} does not exist. Please provide a valid path."
 
 
 class _Verbs:
-    """The verbs of the tool. `_done` waits for one as its client does: it returns the text, or for
-    an asynchronous client what that awaits.
+    """The verbs of the tool, each the text of its result, or for an asynchronous client an
+    awaitable of it: `_done` makes the difference.
     """
 
     _files: _Files

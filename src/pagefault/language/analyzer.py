@@ -188,14 +188,13 @@ def _spans_in_run(run: str, start: int) -> Iterator[tuple[int, int, tuple[str, .
         for at, term in _pairs(run):
             yield start + at, start + at + len(term), (term,)
         return
-    ends = [at for at in range(1, len(run)) if not _extends(run[at])]
-    whole = [run[begin:end] for begin, end in pairwise((0, *ends, len(run)))]
-    normalised = [unicodedata.normalize("NFKC", without_formatting(one)) for one in whole]
+    bounds = [0, *(at for at in range(1, len(run)) if not _extends(run[at])), len(run)]
+    whole = (without_formatting(run[begin:end]) for begin, end in pairwise(bounds))
+    normalised = [unicodedata.normalize("NFKC", one) for one in whole]
     of_char = [number for number, one in enumerate(normalised) for _ in one]
-    begins = [0, *ends, len(run)]
     for at, term in _pairs("".join(normalised)):
         first, last = of_char[at], of_char[at + len(term) - 1]
-        yield start + begins[first], start + begins[last + 1], (term,)
+        yield start + bounds[first], start + bounds[last + 1], (term,)
 
 
 def _extends(char: str) -> bool:

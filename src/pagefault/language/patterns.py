@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
 from functools import cached_property, lru_cache
 from typing import Final
 
@@ -50,13 +51,17 @@ def anywhere(cue: Cue) -> Anywhere:
     return Anywhere(cue)
 
 
-def shows(
-    cue: Cue, text: str, *, at_start: bool = False, at_end: bool = False, within: str = ""
-) -> bool:
-    """Whether a text has a cue, in the detected languages of the text, or of the surrounding text
-    `within`.
-    """
-    pattern = _pattern(cue, told_or_all(within or text), at_start, at_end)
+class Where(Enum):
+    """Where in a text a cue must stand."""
+
+    ANYWHERE = "{cue}"
+    START = r"^\W*+{cue}"
+    END = r"(?<!\S){cue}\W*$"
+
+
+def shows(cue: Cue, text: str, *, where: Where = Where.ANYWHERE) -> bool:
+    """Whether a text has a cue, in its detected languages, or in all if none is detected."""
+    pattern = _pattern(cue, told_or_all(text), where)
     return pattern.search(without_formatting(text)) is not None
 
 
@@ -70,12 +75,8 @@ def count(cue: Cue, text: str, *, flags: re.RegexFlag = re.IGNORECASE) -> int:
 def _pattern(
     cue: Cue,
     languages: Sequence[Language],
-    at_start: bool = False,
-    at_end: bool = False,
+    where: Where = Where.ANYWHERE,
     flags: re.RegexFlag = re.IGNORECASE,
 ) -> re.Pattern[str]:
-    source = joined(cue, languages)
-    before, after = r"^\W*+" if at_start else "", ""
-    if at_end:
-        before, after = r"(?<!\S)", r"\W*$"
-    return re.compile(f"{before}(?:{source}){after}", flags)
+    source = where.value.replace("{cue}", f"(?:{joined(cue, languages)})")
+    return re.compile(source, flags)

@@ -1012,10 +1012,10 @@ Unreadable = Erased | Lost | Opaque | SetAside
 """Records whose content is lost, or not known to this version."""
 
 Bookkeeping = SessionLeased | Checkpointed | Received | Imported
-"""Records about a session: who writes to it, names of moments, and what clients and imports had."""
+"""Records about a session: its write leases, checkpoints, client messages and imports."""
 
 Aside = Bookkeeping | Ruling | RecallRuling | Upkeep | Unreadable
-"""Records that a fold of a session's pages and requests passes over, unless it names them."""
+"""Records that change neither pages nor requests: folds of those name only the ones they need."""
 
 Body = (
     SessionOpened

@@ -31,7 +31,7 @@ def iso_text(at: datetime) -> str:
 def iso_ms(text: str) -> int | None:
     """An ISO 8601 time in milliseconds, or None. Without a zone of its own it is in UTC."""
     if not text:
-        return None  # nearly always: an error that is raised and caught takes a microsecond
+        return None  # the usual case; raising and catching an error takes a microsecond
     try:
         at = datetime.fromisoformat(text)
         at = at if at.tzinfo else at.replace(tzinfo=UTC)

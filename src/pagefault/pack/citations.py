@@ -78,15 +78,13 @@ def cite(page_id: PageId) -> str:
 
 def sourced(text: str, pages: Iterable[str]) -> str:
     """A line of formed memory: a text and the pages it rests on, as in `Tea at four. [msg_3]`.
-    These are no citations, which only answers have. Brackets of the text that read like them are
-    shown as others, so the last ones are ours.
+    Brackets of the text that read like sources are opened by `⁅`, so the last ones are ours.
     """
     return f"{uncited(text)} [{', '.join(pages)}]"
 
 
 def sources(line: str) -> tuple[str, list[PageId]]:
-    """The text of a formed line, and the pages it rests on: none of a line of another kind."""
+    """The text of a formed line and the pages it rests on; any other line whole, without pages."""
     text, opened, named = line.rpartition(" [")
     listed, closed, _ = named.partition("]")
-    is_formed = bool(opened and closed)
-    return (text, [PageId(one) for one in listed.split(", ")]) if is_formed else (line, [])
+    return (text, [*map(PageId, listed.split(", "))]) if opened and closed else (line, [])

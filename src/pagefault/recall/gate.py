@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pagefault.language.language import Cue
-from pagefault.language.patterns import shows
+from pagefault.language.patterns import Where, shows
 from pagefault.recall.analyzed import has_question_mark
 from pagefault.recall.search import SearchHit
 
@@ -48,7 +48,6 @@ MIXED: Final = Gate(coverage_min=0.0, share_min=0.45, room_share=0.75)
 TELLING: Final = Gate(coverage_min=0.6, share_min=0.5, room_share=0.25)
 
 _SENTENCE: Final = re.compile(r"[^.!?…。！？؟\n]*[^\W_][^.!?…。！？؟\n]*[.!?…。！？؟]*")
-_EXCLAIMS: Final = re.compile(r"[!！]\Z")
 
 
 def gate(message: str) -> Gate:
@@ -76,17 +75,17 @@ def asks(message: str) -> bool:
     """
     return (
         has_question_mark(message)
-        or (shows(Cue.ASKS, message, at_start=True) and not _exclaims(message))
-        or shows(Cue.INTERROGATIVE, message, at_end=True)
+        or (shows(Cue.ASKS, message, where=Where.START) and not _exclaims(message))
+        or shows(Cue.INTERROGATIVE, message, where=Where.END)
         or shows(Cue.POINTS_BACK, message)
         or shows(Cue.WONDERS, message)
     )
 
 
 def _exclaims(message: str) -> bool:
-    """Whether a message begins with a question's word, and its first sentence ends with a mark of
-    exclamation. *Tell me!* begins with none.
+    """Whether a message begins with an interrogative, and its first sentence ends with an
+    exclamation mark. *Tell me!* begins with none.
     """
     first = _SENTENCE.match(message)
-    is_loud = first is not None and _EXCLAIMS.search(first[0]) is not None
-    return is_loud and shows(Cue.INTERROGATIVE, message, at_start=True)
+    is_loud = first is not None and first[0].endswith(("!", "！"))
+    return is_loud and shows(Cue.INTERROGATIVE, message, where=Where.START)

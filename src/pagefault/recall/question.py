@@ -12,7 +12,7 @@ from pagefault.language.analyzer import analyze, date_terms, is_telling, month_t
 from pagefault.language.days import Days, days_in_digits, days_named, months_named
 from pagefault.language.known import LANGUAGES
 from pagefault.language.language import Cue
-from pagefault.language.patterns import shows
+from pagefault.language.patterns import Where, shows
 from pagefault.language.sought import Sought, alternatives
 from pagefault.store.said import TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 
@@ -41,11 +41,11 @@ def read(query: str, *, today: date | None = None, languages: Collection[str] = 
     scope that is searched (`store/languages.py`).
     """
     wants = 0
-    if shows(Cue.WHEN, query, at_start=True):
+    if shows(Cue.WHEN, query, where=Where.START):
         wants |= TELLS_TIME
     if shows(Cue.HOW_MANY, query):
         wants |= TELLS_NUMBER
-    if shows(Cue.WHO_OR_WHERE, query, at_start=True):
+    if shows(Cue.WHO_OR_WHERE, query, where=Where.START):
         wants |= TELLS_NAME
     months = _months(query, languages)
     terms = [_dated(term, months) for term in query_words(query, languages)]

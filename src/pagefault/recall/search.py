@@ -206,8 +206,6 @@ class SearchResult:
         return html_table(("page", "who", "when", "excerpt", "tokens"), rows, self._count)
 
 
-_NOTHING_FOUND: Final = SearchResult()
-
 Rank = Callable[["Similar | None", bool], "Ranking"]
 """Ranks pages by words, and by similar pages if given; strictly, or by a few words."""
 

@@ -154,8 +154,8 @@ class Sequels:
         return list(islice(chosen, LATER_MAX))
 
     def _rows(self, places: Sequence[int]) -> Iterator[tuple[int, PageRow]]:
-        """The pages at these places, in this order. Looked up a few at a time, because hardly more
-        than the first are asked for.
+        """The pages at these places, in this order, read a few at a time: callers rarely go beyond
+        the first ones.
         """
         for first in range(0, len(places), AT_ONCE):
             rows = self._pages.rows(places[first : first + AT_ONCE])

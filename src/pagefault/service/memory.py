@@ -208,11 +208,10 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
         return await asyncio.to_thread(self._runtime.events_of, session.session, types)
 
     async def session_names(self, begins: str) -> list[str]:
-        """The names of sessions that begin so, the most recently used first: for a small part of
-        what `sessions` takes.
+        """The names of sessions that begin with a text, the most recently used first. Much cheaper
+        than `sessions`, which reads whole rows.
         """
-        self._committer.check_open()
-        await self._runtime.journal.look()
+        await self._look()
         return await asyncio.to_thread(self._runtime.index.session_names, begins)
 
     async def find_said(self, names: Sequence[str], keys: Sequence[Callable[[str], str]]) -> str:

@@ -91,8 +91,8 @@ class Owned:
     async def carry_out(
         self, plan: Callable[[], tuple[list[Draft], T]], *, dry_run: bool = False
     ) -> T:
-        """Run a verb that makes a plan, in a thread, and writes it as one batch; with `dry_run`,
-        it writes nothing. Returns what the plan comes to.
+        """Compute a plan in a thread and write its drafts as one batch, unless it is a `dry_run`.
+        Returns the plan's result.
         """
 
         async def verb() -> T:

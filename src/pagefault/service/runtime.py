@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Required, TypedDict, TypeVar, Unpack
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import (
@@ -65,6 +65,17 @@ _NAMED_MAX: Final = 64
 """A page with more sources is not cached: storing their names takes as much memory as hundreds of
 texts.
 """
+
+
+class SearchOptions(TypedDict, total=False):
+    """Keyword arguments of `Runtime.search_blocking`."""
+
+    limit: Required[int]
+    wanted: SearchFilter
+    only: NDArray[np.int64] | None
+    profile: Profile | None
+    strict: bool
+
 
 NOTHING_FOUND: Final[Mapping[PageId, tuple[PageRow, Page]]] = MappingProxyType({})
 
@@ -198,37 +209,20 @@ class Runtime:
         self.meter(what, seconds)
 
     async def search(
-        self,
-        scope: Scope,
-        query: str,
-        *,
-        limit: int,
-        wanted: SearchFilter = ANY,
-        only: NDArray[np.int64] | None = None,
-        profile: Profile | None = None,
-        strict: bool = False,
+        self, scope: Scope, query: str, **options: Unpack[SearchOptions]
     ) -> SearchResult:
-        """`look`, in a thread of its own."""
-        return await self.apart(
-            lambda: self.look(
-                *(scope, query),
-                limit=limit,
-                wanted=wanted,
-                only=only,
-                profile=profile,
-                strict=strict,
-            )
-        )
+        """`search_blocking`, in a thread."""
+        return await self.in_search_thread(partial(self.search_blocking, scope, query, **options))
 
-    async def apart(self, work: Callable[[], T]) -> T:
-        """The result of work that searches, in one of the threads for that."""
+    async def in_search_thread(self, work: Callable[[], T]) -> T:
+        """The result of work that searches, done in a thread. Raises `StoreClosed`."""
         try:
             result = asyncio.get_running_loop().run_in_executor(self.searching, work)
         except RuntimeError as closed:
             raise StoreClosed from closed
         return await result
 
-    def look(
+    def search_blocking(
         self,
         scope: Scope,
         query: str,
@@ -240,25 +234,20 @@ class Runtime:
         strict: bool = False,
     ) -> SearchResult:
         """As `Searcher.search`; hits out of reach are marked as such, and withdrawn pages are left
-        out. The default profile is this memory's. Not for an event loop.
+        out. The default profile is this memory's. Blocks on the store.
         """
-        today = datetime.fromtimestamp(self.clock.now_ms() / 1000, UTC).date()
-        order = profile or self.profile
-
-        def look(most: int) -> SearchResult:
-            return self.searcher.search(
-                *(scope, query),
-                limit=most,
-                wanted=wanted,
-                only=only,
-                today=today,
-                profile=order,
-                strict=strict,
-            )
-
-        found = look(limit)
+        search = partial(
+            self.searcher.search,
+            *(scope, query),
+            wanted=wanted,
+            only=only,
+            today=datetime.fromtimestamp(self.clock.now_ms() / 1000, UTC).date(),
+            profile=profile or self.profile,
+            strict=strict,
+        )
+        found = search(limit=limit)
         if any(self.quarantine.is_unseen(hit.page) for hit in found.hits):
-            behind = look(limit + _BEHIND_WITHDRAWN)  # they take no other page's room
+            behind = search(limit=limit + _BEHIND_WITHDRAWN)  # they take no other page's room
             found = self.quarantine.shown(behind, limit=limit)
         return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))
 

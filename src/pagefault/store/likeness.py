@@ -55,7 +55,7 @@ def likeness(told: Sequence[str], terms: Sequence[str], *, by: str) -> int:
     """A signed 64-bit number, from what the pieces of a text distinguish (`told_by`) and its terms,
     both in text order. `by` is what else must be equal in equivalent texts, such as the speaker.
     """
-    # Most texts are short, whatever they repeat, and need no set.
+    # Most texts have too few terms to be long, and need no set.
     words = {*terms}.difference(told) if len(terms) >= LONG_TERMS else set()
     is_long = LONG_TERMS <= len(words) < _LONG_MAX
     if not is_long or not "".join(words).isascii():  # negations are unknown in this language

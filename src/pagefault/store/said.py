@@ -119,9 +119,8 @@ class _Pieces(dict[str, _Piece]):
     and would fill it with whole files. So are pieces that may identify another language: a text
     found here completely needs no language detection.
 
-    Half of the time of a look-up is waiting for memory, as a text hardly ever finds its words in
-    the processor's cache. So an ordinary word has no tuple of its own, and no second string if it
-    is its own term.
+    Half the time of a look-up is spent waiting for memory: few words are in the processor's cache.
+    So an ordinary word has no tuple of its own, and no second string if it is its own term.
     """
 
     def __missing__(self, piece: str) -> _Piece:

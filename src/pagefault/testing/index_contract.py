@@ -48,7 +48,7 @@ TEXTS = st.lists(WORDS, max_size=12).map(" ".join) | st.text(max_size=40)
 
 
 def planning() -> Records:
-    """The records of a session of this name, so far."""
+    """The records of one session, `planning`, that was just opened."""
     records = Records()
     records.open("planning")
     return records

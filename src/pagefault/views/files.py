@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
 
-NAME_BYTES: Final = 120  # of a session's name in a file's: file systems allow 255 for all of it
+NAME_BYTES: Final = 120  # of the session's part in a file name, for which file systems allow 255
 
 
 def file_of(folder: Path, kind: str, session: str, day: str, ending: str = "md") -> Path:

@@ -83,11 +83,12 @@ def sent_before(
     messages: Sequence[tuple[Seq, PageId, str]],
     events: Sequence[Event],
     key_of: Callable[[PageId], str],
-    apart: Collection[str],
+    with_calls: Collection[str],
 ) -> tuple[str, dict[str, Any]]:
-    """The model that was asked last, and the messages sent to it as they were, without marks, by
-    their last nodes. `messages` are the client's own; those `apart` were sent with calls of
-    memory's tools. A message with a secret anywhere, also in its thinking, was sent with it.
+    """The model that was asked last, and the messages that were sent to it, without marks, by the
+    keys of their last nodes. `messages` are the client's own (`messages_of`). Left out are those of
+    keys `with_calls`, which were sent with calls of memory's tools beside them, and those that had
+    a secret anywhere, also in their thinking: the log has them redacted.
     """
     asked = [(event.seq, event.body.model) for event in events if isinstance(event.body, Relayed)]
     model = asked[-1][1] if asked else ""
@@ -95,7 +96,7 @@ def sent_before(
     found: dict[str, Any] = {}
     for seq, page, told in messages:
         key = key_of(page)
-        if key and key not in apart and seq > since and not is_redacted(told):
+        if key and key not in with_calls and seq > since and not is_redacted(told):
             with suppress(ValueError, RecursionError):
                 found[key] = unmarked(json.loads(told))
     return model, found

@@ -173,12 +173,12 @@ class ConversationState:
             await self._send_again(events, session)
 
     async def _send_again(self, events: Sequence[Event], session: Session) -> None:
-        """Let the next request send again what was sent before, in the form it had."""
+        """Let the next request send earlier messages in the form in which they were sent."""
         runtime = session.owned.runtime
         scope = runtime.scope(session.session)
         messages = await asyncio.to_thread(messages_of, runtime, scope)
-        key_of, apart = self.pages.key_of, self.faults.kept
-        self.verbatim.resume(*sent_before(messages, events, key_of, apart))
+        before = sent_before(messages, events, self.pages.key_of, self.faults.kept)
+        self.verbatim.resume(*before)
 
     async def _quote_again(self, events: Sequence[Event], session: Session) -> None:
         """Restore quotes, epochs and the calls that were served, less what was forgotten."""

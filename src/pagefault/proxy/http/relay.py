@@ -47,8 +47,8 @@ class Patience:
     """Timeouts for a provider, in seconds. A long answer is silent while the model thinks.
 
     A kept connection that ends within `stale_s` of a request, without an answer, was closed before
-    the request came; one that ends later may have had a model at work. `total_s` is of a whole
-    answer, and checked whenever a piece of it arrives.
+    the request came; one that ends later may have had a model at work. `total_s` limits a whole
+    answer, and is checked whenever a piece of it arrives.
     """
 
     connect_s: float = 10.0
@@ -127,8 +127,8 @@ class Relay:
         except httpx2.TransportError as error:
             kind = type(error).__name__
             raise EngineUnreachable(f"cannot reach {self.host} ({kind})") from None
-        # httpcore reads it when the body begins. It limits a wait for the socket, and costs nothing
-        # for pieces that are there already, as a timer around each of them would.
+        # httpcore reads this when the body begins. It limits each wait for the socket, and unlike a
+        # timer around each piece costs nothing for pieces that are there already.
         timeouts["read"] = self._patience.between_s
         try:
             yield response

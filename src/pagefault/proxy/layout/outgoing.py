@@ -103,7 +103,7 @@ class Outgoing:
             self._resume()
 
     def _resume(self) -> None:
-        """Count the messages that an earlier run sent as sent, in its form."""
+        """Take the messages of an earlier run as sent, in the form in which it sent them."""
         kept, again, told = self._kept, set[int](), set[str]()
         edited = {self._match.path[at] for at in self._match.edited}
         for place in self._places:
@@ -516,7 +516,7 @@ class Outgoing:
         return sent
 
     def _sent_first(self, place: MessagePlace, message: Any) -> SentMessage:
-        """This message at its place, with its quote, and what is around it."""
+        """A message that is sent for the first time, with its quote and what is around it."""
         put_in = self._kept.inserts.get(place.node.key)
         if put_in and place.opens:
             message = self._wire.with_text(message, put_in)

@@ -57,8 +57,8 @@ class MessagePlace:
 
 
 def says_the_same(before: Sequence[Item], now: Sequence[Item]) -> bool:
-    """Whether the items of a message that have a place say what they said before, or what a client
-    makes of it later: an old result blanked, a default of a call left out.
+    """Whether the placed items of a message say what they said before, or what a client makes of
+    that later: an old result blanked, a call without its defaults.
     """
     return len(now) == len(before) and all(map(_is_same, before, now))
 

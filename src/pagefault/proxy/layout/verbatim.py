@@ -97,9 +97,9 @@ class Verbatim:
         )
 
     def resume(self, model: str, earlier: dict[str, Any]) -> None:
-        """Let the next request to this model send what an earlier run sent as that sent it: a
-        client that is resumed spells its history otherwise, and leaves old thinking out. By the
-        last node of each message.
+        """Let the next request to this model send the messages of an earlier run, given by the keys
+        of their last nodes, as that run sent them. A resumed client spells its history differently,
+        and leaves old thinking out.
         """
         self._earlier_model, self.earlier = model, earlier if self.keeps else {}
 

@@ -78,10 +78,6 @@ class Procedures:
         """Whether the current ones are cached, so that nothing waits for the store."""
         return self._as_of == as_of(state, PROCEDURE, self._runtime.journal.forgets)
 
-    def are_any(self, state: SessionState) -> bool:
-        """Whether the session ever had any. Waits for nothing."""
-        return PROCEDURE in state.numbers
-
     def standing(self, state: SessionState) -> list[Page]:
         """The procedures that hold now, oldest first. Reads the store if it must."""
         now = as_of(state, PROCEDURE, self._runtime.journal.forgets)
@@ -101,7 +97,7 @@ class Procedures:
 
     def bearing(self, message: str, state: SessionState) -> list[Page]:
         """The procedures whose purpose a message names, latest first."""
-        if not self.are_any(state):
+        if PROCEDURE not in state.numbers:  # nearly always
             return []
         from pagefault.truth.procedures import bears_on
 

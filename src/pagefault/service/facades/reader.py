@@ -228,7 +228,7 @@ class Reader(SessionParts, Asking):
         scope = await self._asked(ANY)
         claims = {one.claim_id: one for one in await self.claims()}
         past = replace(ANY, history=True)
-        found = await self._runtime.apart(
+        found = await self._runtime.in_search_thread(
             lambda: self._finder.claims(scope, query, limit=ANSWERS_MAX, wanted=past)
         )
         said = replace(ANY, kinds=tuple(SAID))

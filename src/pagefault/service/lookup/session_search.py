@@ -55,9 +55,9 @@ class Finder:
         is_text = not wanted.modalities or Modality.TEXT in wanted.modalities
         found: list[SearchHit] = []
         total = 0
-        if self.are_claims and is_measured and (Kind.CLAIM in kinds or (not kinds and is_text)):
+        if self.has_claims and is_measured and (Kind.CLAIM in kinds or (not kinds and is_text)):
             most = limit if kinds else ANSWERS_MAX
-            claims = await self._runtime.apart(
+            claims = await self._runtime.in_search_thread(
                 lambda: self.claims(scope, query, limit=most, wanted=wanted)
             )
             found += [hit for hit in claims if kinds or hit.coverage >= ANSWERS_COVERAGE]
@@ -85,8 +85,8 @@ class Finder:
         return SearchResult(tuple(noted), total)
 
     @property
-    def are_claims(self) -> bool:
-        """Whether the session ever had any."""
+    def has_claims(self) -> bool:
+        """Whether the session ever had a claim."""
         return CLAIM in self._owned.state.numbers
 
     def claims(
@@ -100,13 +100,13 @@ class Finder:
     ) -> list[SearchHit]:
         """The claims relevant to a query by their own words, best first. A closed claim is replaced
         by the one that closed it, unless that is a note of ours. With history it is in the result
-        itself, marked. `strict` is as for `Searcher.search`. Not for an event loop.
+        itself, marked. `strict` is as for `Searcher.search`. Blocks on the store.
         """
         state = self._owned.state
-        if not self.are_claims:
+        if not self.has_claims:
             return []
         claims = replace(wanted, kinds=(Kind.CLAIM,), history=True)
-        result = self._runtime.look(
+        result = self._runtime.search_blocking(
             *(scope.derived, self._claims.telling(query, state)),
             limit=limit,
             wanted=claims,

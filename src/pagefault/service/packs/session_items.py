@@ -124,7 +124,7 @@ class SessionItems:
         scope, tiers, found = owned.scope, TIERS[asked.pack_type], Gathered()
         matched: Sequence[SearchHit] = ()
         if asked.query:
-            matched = await self._runtime.apart(
+            matched = await self._runtime.in_search_thread(
                 lambda: finder.claims(scope, asked.query, limit=CLAIMS_FOUND, strict=True)
             )
         if asked.query and searches:

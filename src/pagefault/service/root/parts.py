@@ -237,27 +237,25 @@ class MemoryParts(Asking):
             scopes = [runtime.seen(runtime.scope(self._number(name))) for name in names]
         return replace(joined(Scope(()), scopes), is_several=True)
 
-    def _rows(self, session: str) -> list[SessionRow]:
-        """The session of this name or id, or without one all. Raises `SessionNotFound`. Blocks."""
-        if not session:
-            return self._runtime.index.sessions()
+    def _row(self, session: str) -> SessionRow:
+        """The session of this name or id. Raises `SessionNotFound`. Blocks on the store."""
         row = self._runtime.index.find_session(session)
         if row is None:
             raise SessionNotFound(session)
-        return [row]
+        return row
+
+    def _rows(self, session: str) -> list[SessionRow]:
+        """The session of this name or id, or all for "". Raises `SessionNotFound`. Blocks on the
+        store.
+        """
+        return [self._row(session)] if session else self._runtime.index.sessions()
 
     async def _id_of(self, session: str) -> str:
-        """The id of the session of this name or id; "" without one. Raises `SessionNotFound`."""
-        if not session:
-            return ""
-        [row] = await asyncio.to_thread(self._rows, session)
-        return row.session_id
+        """The id of the session of this name or id; "" for "". Raises `SessionNotFound`."""
+        return (await asyncio.to_thread(self._row, session)).session_id if session else ""
 
-    def _number(self, name: str) -> SessionNo:
-        row = self._runtime.index.find_session(name)
-        if row is None:
-            raise SessionNotFound(name)
-        return row.session
+    def _number(self, session: str) -> SessionNo:
+        return self._row(session).session
 
     def _check_own(self, session: Session) -> None:
         if session._runtime is not self._runtime and session not in self._above:

@@ -86,7 +86,7 @@ class TurnRecall:
         if is_chat(query):
             self.bearing, state.called_for = [], frozenset()
             return []
-        recalled = await self._runtime.apart(lambda: self._recalled(query))
+        recalled = await self._runtime.in_search_thread(lambda: self._recalled(query))
         self.bearing, state.called_for = recalled.bearing, recalled.called_for
         state.named = recalled.named
         for row in (*recalled.claims, *(page.row for page in recalled.pages)):
@@ -95,8 +95,8 @@ class TurnRecall:
         return recalled.pages
 
     def _recalled(self, query: str) -> _Recall:
-        """All that a message calls for: in one thread, because every way to one and back takes a
-        tenth of a millisecond.
+        """All that a message calls for. One call in one thread, because each hand-over to a thread
+        and back takes a tenth of a millisecond. Blocks on the store.
         """
         state = self._owned.state
         calls_for = gate(query)
@@ -280,12 +280,12 @@ class TurnRecall:
 
     def _released_of(self, scope: Scope, query: str) -> list[SearchHit]:
         """The pages found there, without quarantined ones: these take no other page's room."""
-        look = self._runtime.look
-        found = look(scope, query, limit=RECALL_CANDIDATES, strict=True)
+        search = self._runtime.search_blocking
+        found = search(scope, query, limit=RECALL_CANDIDATES, strict=True)
         holds = self._runtime.quarantine.holds
         if not any(holds(hit.page) for hit in found.hits):
             return list(found.hits)
-        found = look(scope, query, limit=_BEHIND_QUARANTINE, strict=True)
+        found = search(scope, query, limit=_BEHIND_QUARANTINE, strict=True)
         hits = []
         for hit in found.hits:
             page = next((row for row in (hit.page, *hit.also) if not holds(row)), None)

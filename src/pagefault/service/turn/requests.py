@@ -54,7 +54,7 @@ class Requests:
         recalled = await self._recall.pages()
         drafts = [*self._priced(), *self._with_prefetches(await self._plan(recalled))]
         await self._owned.commit(drafts, planned=planned)
-        # What is read ahead dies with the process, and many a one asks for a single request.
+        # What is read ahead is lost with the process, and many processes make only one request.
         reads = self.asked_s is not None and awaits_reading(self._owned.state)
         self.asked_s = self._runtime.cache_s()
         self._note()

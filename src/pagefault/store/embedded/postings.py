@@ -37,8 +37,8 @@ class SqlitePostings:
         self._lists: dict[str, Numbers] = {}
         self._fresh: dict[Span, list[tuple[int, str]]] = {}
         self._parts: list[tuple[Span, Span, SessionPostings | None]] = []
-        """Each span, the span of its whole session that is to be read, and that session's lists if
-        they are cached: these have the rest of it.
+        """Each span, the span of its session to read from the file, and that session's lists if
+        they are cached, which have the rest of it.
         """
         if len(spans) <= SPANS_MAX or any(span.origin for span in spans):
             [(applied, erased)] = _SQL.rows(db, "applied_and_erased")

@@ -111,7 +111,7 @@ class SessionPostings:
         self._applied = applied
 
     def begins(self) -> int:
-        """The order from which on all pages were added here: no list needs them from the file."""
+        """The order from which on every page was added here, so the file is read only before it."""
         with self._of.lock:
             return self._of.begins
 

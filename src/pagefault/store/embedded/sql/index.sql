@@ -230,7 +230,7 @@ SELECT
     own_pages, own_length, derived_pages, bytes, numbers
 FROM session ORDER BY last_used_ms DESC, session DESC;
 
--- session_names: The names of sessions that begin so, the most recently used first.
+-- session_names: The names of sessions that begin with a text, the most recently used first.
 SELECT name FROM session WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1
 ORDER BY last_used_ms DESC, session DESC;
 
