@@ -1094,8 +1094,8 @@ class Session(_Asks):
         return _LOOP.run(self.asynchronous.goal(text))
 
     def undo(self, *, dry_run: bool = False) -> Undone:
-        """Undo the newest pin, unpin or goal, the claims made from a message, or a stated or
-        retracted claim.
+        """Undo the newest pin, unpin or goal, the claims made from a message, a stated or
+        retracted claim, or a ruling on one (a verdict, an end, a contradiction).
 
         What it replaced is restored, as far as it still exists: `CannotUndo` says what was
         forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. Undo is

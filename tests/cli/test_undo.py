@@ -28,6 +28,7 @@ def test_with_nothing_to_undo_it_says_what_can_be(cli: Cli, memory_root: Path) -
         assert (done.code, done.out) == (4, "")
         assert f"nothing to {command}" in done.err
         assert "pin" in done.err, "what can be"
+        assert command == "redo" or "rulings on claims" in done.err
     assert cli(*root, "undo", "nobody").code == 3
 
 

@@ -427,6 +427,41 @@ def test_every_process_makes_the_same_bytes_whatever_its_hashes(tmp_path: Path) 
     assert len(set(told.pop().split())) == 4, "the control: each is another pack"
 
 
+OFTEN = """
+import asyncio, sys, pagefault
+async def main():
+    async with pagefault.open(sys.argv[1], read_only=True) as memory:
+        session = await memory.session("shop", create=False)
+        for at in range(int(sys.argv[3])):
+            query = "the kettle of yesterday" if at or not sys.argv[4:] else "the attic"
+            print((await session.pack(query, at=sys.argv[2])).sha256)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.torture
+def test_a_thousand_packs_of_four_processes_and_hash_seeds_are_one(tmp_path: Path) -> None:
+    async def make() -> None:
+        async with pagefault.open(tmp_path / "m", sync="os") as memory:
+            await work(memory)
+
+    def told(seed: str, times: int, *another: str) -> list[str]:
+        return subprocess.run(
+            [sys.executable, "-c", OFTEN, str(tmp_path / "m"), AT, str(times), *another],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=300,
+        ).stdout.split()
+
+    asyncio.run(make())
+    packs = [one for seed in ("0", "1", "4242", "99991") for one in told(seed, 250)]
+    assert len(packs) == 1_000
+    assert len(set(packs)) == 1
+    assert len({*packs, *told("0", 2, "another")}) == 2, "the control: one of these is another"
+
+
 async def played(memory: Memory, conversation: Conversation, clock: Clock) -> Session:
     clock.begin(conversation)
     session = await memory.session(conversation.name)

@@ -91,15 +91,15 @@ async def _goal_of(memory: Memory, session: Session) -> dict[str, Any]:
 @dry_run_option
 @json_option
 def undo(app: App, session: str | None) -> None:
-    """Undo the newest pin, unpin or goal, or the claims of a message.
+    """Undo the newest pin, unpin or goal, the claims of a message, or a ruling on one.
 
     Without SESSION, in the last one used (forks excluded).
 
     What it replaced stands again, unless it was forgotten or edited since. Repeated, it undoes the
     one before; `pagefault redo` restores it. Nothing that was said changes.
 
-    JSON: {session, undone (pin, unpin, goal or claims), page_ids, standing (the pages that stand or
-    are pinned again because of it: what comes back is a new page), proxied, dry_run}.
+    JSON: {session, undone (pin, unpin, goal, claims or ruling), page_ids, standing (the pages that
+    stand or are pinned again because of it: what comes back is a new page), proxied, dry_run}.
     """
     _undo(app, session, "undone")
 

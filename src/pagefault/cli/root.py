@@ -67,7 +67,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "remember": "Remember WORDS that were said as a claim, on your word.",
         "form": "Form memory from the turns of a session, by the model that lived them or by "
         "rules.",
-        "undo": "Undo the newest pin, unpin or goal, or the claims of a message.",
+        "undo": "Undo the newest pin, unpin or goal, the claims of a message, or a ruling on one.",
         "redo": "Redo what `undo` undid last.",
         "checkpoint": "Name the current point of a session.",
         "fork": "Fork a session, from here or from a moment in the past.",

@@ -111,7 +111,7 @@ def plan_undo(owned: Owned, runtime: Runtime) -> tuple[list[Draft], Undone]:
     if not acts.done:
         raise CannotUndo(
             "there is nothing to undo",
-            hint="pins, unpins, goals and the claims of messages can be undone",
+            hint="pins, unpins, goals, claims and rulings on claims can be undone",
         )
     act = acts.done[-1]
     plan = _Plan(owned, runtime, acts, act)
