@@ -335,7 +335,8 @@ async def test_a_dry_run_tells_which_mounts_would_be_open() -> None:
             assert dry == await memory.consent("shelf", "reader", mode, by="ana")
             assert dry is not None
             assert dry.is_open is (mode == "ro")
-        for rules in ({"consent": "write"}, {"read": []}, {"owner": "eve"}):
+        changes: list[dict[str, object]] = [{"consent": "write"}, {"read": []}, {"owner": "eve"}]
+        for rules in changes:
             assert await opened(dry_run=True, **rules) == await opened(dry_run=False, **rules)
 
 
