@@ -134,6 +134,10 @@ def test_pages_are_kept_as_long_as_the_rules_say(cli: Cli, memory_root: Path) ->
     at = ("--root", memory_root)
     assert "everything is kept forever" in cli(*at, "retention").out
     assert cli(*at, "retention", "set", "7d", "--dry-run", "--json").data["rules"] != []
+    assert "nothing was changed" in cli(*at, "retention", "set", "7d", "--dry-run").err
+    assert (
+        "nothing was changed" not in cli(*at, "retention", "set", "7d", "--dry-run", "--json").err
+    )
     assert cli(*at, "retention", "--json").data == {"rules": [], "expired": []}
     cli(*at, "retention", "set", "90d")
     told = cli(*at, "retention", "set", "7d", "--kind", "artifact", "--session", "talk", "--json")

@@ -40,6 +40,9 @@ def marked(text: str, query: str) -> list[str]:
         ("办\u2060公室在汉堡", "办公室", ["办公室"]),
         ("das Donau\u00addampf\u00adschiff", "Donaudampfschiff", ["Donaudampfschiff"]),
         ("see foo\ufeffbar.py", "foobar", ["foobar"]),
+        ("see config_\u2060file", "configfile", ["config_file"]),
+        ("write user@\ufeffexample.com", "userexamplecom", ["user@example.com"]),
+        ("it costs 1,\u2060200 euros", "1200", ["1,200"]),
         ("nothing of it", "ferry", []),
     ],
 )

@@ -38,6 +38,8 @@ from pagefault.recall.gate import ASKING, MIXED, TELLING, Gate, gate
         ("can't recall the plumber's name", ASKING),
         ("no me acuerdo del nombre de la dentista", ASKING),
         ("mir fällt der Name des Klempners nicht ein", ASKING),
+        ("ich kann mich nicht an den Namen des Klempners erinnern", ASKING),
+        ("Ich kann mich nicht an die Zeit erinnern, als es so schön war", TELLING),
         ("je ne me souviens plus du nom du plombier", ASKING),
         ("لا أتذكر اسم السباك", ASKING),
         ("wa\u00adnn kommt der Klempner", ASKING),

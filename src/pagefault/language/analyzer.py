@@ -81,7 +81,8 @@ ornamental stroke; letters that are written as two where a keyboard lacks them.
 _WRITTEN: Final = re.compile(
     rf"[{_UNSPACED}][{_UNSPACED}{FORMATTING}]*"
     rf"|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{_SIGNS}])*"
-    rf"(?:[{_DIACRITICS}{FORMATTING}]+(?:[^\W_{_UNSPACED}]|[{_SIGNS}])*|['’ʼ＇_.,:/\\@#&+-]+[^\W_{_UNSPACED}]+)*"
+    rf"(?:[{_DIACRITICS}{FORMATTING}]+(?:[^\W_{_UNSPACED}]|[{_SIGNS}])*"
+    rf"|['’ʼ＇_.,:/\\@#&+-]['’ʼ＇_.,:/\\@#&+{FORMATTING}-]*[^\W_{_UNSPACED}]+)*"
 )
 """Words as written in a text, before any processing."""
 _WRITTEN_PIECE: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_SIGNS}{_DIACRITICS}{FORMATTING}])*")

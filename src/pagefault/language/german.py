@@ -222,6 +222,8 @@ GERMAN: Final = Language(
             r"|wo(?:mit|von|für|rauf|ran|rin|rüber|rum|durch|zu)|ob)\b"
             r"|\b(?:brauch(?:e|t|en)|bräuchte\w*|will|möchte) (?:noch |nochmal )?(?:den|die|das|unsere?n?)\b"
             r"|\bfällt\b[^.!?,\n]{0,30}\b(?:der|die|das)\b[^.!?,\n]{0,40}\bnicht (?:mehr )?ein\b"
+            r"|\bk(?:ann|önnen|onnte\w*)\b[^.!?,\n]{0,20}\bnicht (?:mehr |genau )?an (?:den|die|das|dessen|deren|unsere?n?)\b"
+            r"[^.!?,\n]{0,40}\berinnern\b(?!,)"
         ),
         Cue.WHEN: (
             r"(?:wann|seit wann|bis wann|ab wann|wie lange|(?:(?:in|an|am|seit|bis|ab) )?welche[mnrs]? "

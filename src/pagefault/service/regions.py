@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from pagefault.model.errors import AccessRefused, ArchiveMissing, RegionNotFound, StoreCorrupt
@@ -108,6 +108,13 @@ class _Rulings:
                 self.mounts.setdefault(body.session, []).append((event.seq, body))
             case ConsentSet() as body:
                 self.consents[body.region, body.session] = body.mode
+
+    def supposing(self, body: RegionSet | ConsentSet) -> _Rulings:
+        """The state if this were ruled as well."""
+        if isinstance(body, RegionSet):
+            return replace(self, policies={**self.policies, body.region: body})
+        given = {(body.region, body.session): body.mode}
+        return replace(self, consents={**self.consents, **given})
 
     def assignment(self, lineage: Lineage) -> SessionAssigned:
         """The assignment of a session, or of its nearest ancestor that has one."""
@@ -233,9 +240,11 @@ class Regions:
             names = ("" if is_others else row.name, row.session_id)
         return Who(tuple(filter(None, names)), assigned.project, assigned.user)
 
-    def mounts(self, scope: Scope) -> list[Standing]:
-        """The state of each mount of the session with this scope."""
-        rulings = self._now()
+    def mounts(
+        self, scope: Scope, *, supposed: RegionSet | ConsentSet | None = None
+    ) -> list[Standing]:
+        """The state of each mount of the session with this scope, if this were ruled as well."""
+        rulings = self._now() if supposed is None else self._now().supposing(supposed)
         mounted = rulings.mounted(scope.parts) if rulings.mounts else {}
         if not mounted:
             return []

@@ -128,7 +128,7 @@ class Curator(MemoryParts):
             owner=policy.owner if owner is None else a_short_text(owner, called="owner"),
         )
         if dry_run or changed == policy:
-            return await asyncio.to_thread(self._ruled, row, changed)
+            return await asyncio.to_thread(self._ruled, row, changed, supposed=changed)
 
         def plan() -> RegionSet:
             if self._owned_region(region, by)[1] != policy:
@@ -154,14 +154,16 @@ class Curator(MemoryParts):
         place, _ = await asyncio.to_thread(self._owned_region, region, by)
         row = await self._session_row(session)
 
+        given = ConsentSet(region=place.session, session=row.session, mode=wanted)
+
         def plan() -> ConsentSet:
             self._owned_region(region, by)
-            return ConsentSet(region=place.session, session=row.session, mode=wanted)
+            return given
 
         if not dry_run:
             await self._runtime.journal.rule(plan)
             await self._renew(lambda one: _descends(one, row.session))
-        told = await asyncio.to_thread(self._mounts, place)
+        told = await asyncio.to_thread(self._mounts, place, given if dry_run else None)
         return next((one for one in told if one.session_id == row.session_id), None)
 
     async def assign(
@@ -282,21 +284,27 @@ class Curator(MemoryParts):
         found = [self._ruled(row, policies[row.session]) for row in rows if row is not None]
         return sorted(found, key=lambda one: one.name)
 
-    def _ruled(self, row: SessionRow, policy: RegionSet) -> Region:
+    def _ruled(
+        self, row: SessionRow, policy: RegionSet, *, supposed: RegionSet | None = None
+    ) -> Region:
         told = _region(row.name, row.session_id, policy, pages=row.pages)
         above = self._runtime.index.session(row.parent) if row.parent else None
         return replace(
-            told, fork_of=bare(above.name) if above else "", mounts=tuple(self._mounts(row))
+            told,
+            fork_of=bare(above.name) if above else "",
+            mounts=tuple(self._mounts(row, supposed)),
         )
 
-    def _mounts(self, region: SessionRow) -> list[Mount]:
-        """Every session's mount of a region."""
+    def _mounts(
+        self, region: SessionRow, supposed: RegionSet | ConsentSet | None = None
+    ) -> list[Mount]:
+        """Every session's mount of a region, if this were ruled as well."""
         runtime, found = self._runtime, list[Mount]()
         mounting = runtime.regions.mounting(region.session)
         for row in runtime.index.sessions() if mounting else ():
             if row.session not in mounting and not row.parent:
                 continue
-            for one in runtime.regions.mounts(runtime.scope(row.session)):
+            for one in runtime.regions.mounts(runtime.scope(row.session), supposed=supposed):
                 if one.region == region.session:
                     found.append(
                         Mount(
