@@ -84,7 +84,7 @@ def set_(app: App, keep: str, kind: str | None, session_name: str | None) -> Non
             return await _told(memory, rules, expired)
 
     _print(app, *app.run(work()))
-    if dry_run and not app.as_json:
+    if app.dry_run and not app.as_json:
         app.term.note("nothing was changed")
 
 

@@ -29,6 +29,7 @@ from pagefault.policy.lru import LRU
 
 PAGES = st.integers(1, 8).map(lambda number: PageId(f"msg_{number}"))
 
+TOPICS = st.lists(st.sampled_from("abc"), max_size=2, unique=True).map(tuple)
 RESIDENTS = st.builds(
     Resident,
     page_id=PAGES,
