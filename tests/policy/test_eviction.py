@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Kind, Modality, Tier
+from pagefault.model.page import Told
 from pagefault.paging.questions import EvictionPolicy, Resident
 from pagefault.policy.affinity import Affinity
 from pagefault.policy.arc import ARC
@@ -107,6 +108,16 @@ class TestARC(EvictionPolicyContract):
 class TestAffinity(EvictionPolicyContract):
     def make(self) -> EvictionPolicy:
         return Affinity(ImportanceLRU())
+
+    @given(WINDOWS, st.data(), st.integers(1, 150), st.integers(1, 150))
+    def test_where_topics_leave_together_who_is_asked_for_more_names_the_same_pages_and_others(
+        self, pages: list[Resident], data: st.DataObject, needed: int, more: int
+    ) -> None:
+        topics = st.lists(st.sampled_from("abc"), max_size=2, unique=True).map(tuple)
+        told = [replace(page, about=Told(topic_tags=data.draw(topics))) for page in pages]
+        policy = self.filled(told, [])
+        names = {page.page_id for page in told}
+        assert set(policy.victims(names, needed)) <= set(policy.victims(names, needed + more))
 
 
 class Weeping(LRU):

@@ -45,6 +45,7 @@ class EvictionPolicy(Protocol):
         REQUIRES: `evictable` are residents that are clean, not pinned and not held.
         ENSURES:  the answer is drawn from `evictable`, without repeats. It may fall short; the
                   caller reports the shortfall. Asking changes no later answer, and asking for
-                  more names the same pages first.
+                  more names the same pages first; where pages leave together for their topics,
+                  the same pages and others.
         """
         ...

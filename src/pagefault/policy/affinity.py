@@ -11,6 +11,7 @@ from collections.abc import Set
 from pagefault.model.ids import PageId, TurnNo
 from pagefault.model.page import NOT_TOLD
 from pagefault.paging.questions import EvictionPolicy, Resident
+from pagefault.policy.enough import enough
 
 
 class Affinity:
@@ -50,6 +51,9 @@ class Affinity:
         everything = sum(self._pages[page_id].tokens for page_id in evictable)
         order = self._inner.victims(evictable, everything + 1)
         colder = order[: (len(order) + 1) // 2]
+        if sum(self._pages[page_id].tokens for page_id in colder) <= tokens_needed:
+            # All that could follow leave anyway.
+            return enough(((p, self._pages[p].tokens) for p in order), tokens_needed)
         about: dict[str, list[int]] = {}  # topic -> places of the colder pages about it
         for place, page_id in enumerate(colder):
             for topic in self._pages[page_id].about.topic_tags:

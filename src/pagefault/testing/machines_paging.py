@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pagefault.model.errors import IllegalTransition
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import USER_TYPED, Kind, Level, Modality, Role, Tier
-from pagefault.model.page import NOT_TOLD, PageRow, Told
+from pagefault.model.page import PageRow
 from pagefault.model.residency import Residency
 from pagefault.paging.questions import EvictionPolicy, Resident
 from pagefault.paging.table import PageTable
@@ -29,7 +29,6 @@ from pagefault.policy.lru import LRU
 
 PAGES = st.integers(1, 8).map(lambda number: PageId(f"msg_{number}"))
 
-TOPICS = st.lists(st.sampled_from("abc"), max_size=2, unique=True).map(tuple)
 RESIDENTS = st.builds(
     Resident,
     page_id=PAGES,
@@ -37,10 +36,6 @@ RESIDENTS = st.builds(
     kind=st.sampled_from(Kind),
     modality=st.sampled_from(Modality),
     importance=st.floats(0, 1),
-    about=st.just(NOT_TOLD)
-    | st.builds(
-        Told, topic_tags=st.lists(st.sampled_from("abc"), max_size=2, unique=True).map(tuple)
-    ),
 )
 
 
@@ -410,7 +405,7 @@ class EvictionPolicyContract:
         assert set(chosen) <= evictable
 
     @SHARED
-    @given(WINDOWS, st.lists(PAGES), st.integers(1, 150))  # a window has 100 tokens or so
+    @given(WINDOWS, st.lists(PAGES), st.integers(1, 500))
     def test_enough_comes_free_where_enough_may_leave(
         self, pages: list[Resident], touches: list[PageId], needed: int
     ) -> None:
