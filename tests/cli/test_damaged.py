@@ -118,6 +118,14 @@ def test_a_log_without_its_root_file_is_no_missing_memory(
     assert told.code != 0
 
 
+def test_a_file_is_no_memory_that_lost_its_root_file(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "talk.jsonl").write_text("{}")
+    told = cli("--root", tmp_path / "talk.jsonl", "status")
+    assert "it is a file" in told.err
+    assert "backup" not in told.err
+    assert told.code == 3
+
+
 @pytest.mark.parametrize(
     ("argv", "said"),
     [

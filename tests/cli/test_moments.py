@@ -101,6 +101,7 @@ def test_times_go_by_the_clock_of_the_computer_and_a_date_alone_is_the_end_of_it
             assert at("now") == at(last["at"])  # with a zone it is of that
             before = cli("--root", memory_root, "at", "talk", f"{here - timedelta(hours=1):%FT%T}")
             assert "did not exist yet" in before.err
+            assert "its log begins at 20" in before.err
             shown = cli("--root", memory_root, "history", "talk").out
             assert f"{here:%Y-%m-%d %H:%M}" in shown
             assert last["at"] not in shown

@@ -128,6 +128,13 @@ def test_the_strongest_stands_first_the_next_last_and_the_weakest_in_the_middle(
     assert shown == ["msg_0", "msg_2", "msg_4", "msg_3", "msg_1"]
 
 
+def test_the_latest_messages_of_one_instant_stand_in_the_order_of_the_log() -> None:
+    said = [item(number, at_ms=1, seq=number) for number in (9, 10, 11)]
+    pack = pack_items([said[1], said[2], said[0]], HEAD, target=1_000, count=COUNT)
+    shown = [line.cites[0] for section, line in pack.lines if section == EVIDENCE]
+    assert shown == ["msg_9", "msg_10", "msg_11"]
+
+
 def test_critical_facts_stand_before_all_evidence() -> None:
     items = [item(1), item(2, "summary", "the build is frozen", tier=3)]
     told = pack_items(items, HEAD, target=1_000, count=COUNT).text()

@@ -62,7 +62,8 @@ class PackItem:
     in the evidence section the line is made from the quotation. `rank` is its place among the hits
     of a search. `says` has texts that are redundant beside it. `quote` is the text of an item that
     only quotes, and is left out if another item says it. `origin` is the origin whose share it
-    uses, "" for none. Items of a tier stand by their `order` in the text, however they rank.
+    uses, "" for none. Of items of one time, the greater `seq` is the newer. Items of a tier stand
+    by their `order` in the text, however they rank.
     """
 
     section: str
@@ -73,6 +74,7 @@ class PackItem:
     shorter: str = ""
     rank: int = UNRANKED
     at_ms: int = 0
+    seq: int = 0
     says: tuple[str, ...] = ()
     quote: str = ""
     origin: str = ""
@@ -84,9 +86,10 @@ class PackItem:
         return (self.evidence.ref, *(span.ref for span in self.evidence.rests_on[:1]))
 
     @property
-    def place(self) -> tuple[int, int, int, str, str, str]:
+    def place(self) -> tuple[int, int, int, int, str, str, str]:
         """The sort key among the items."""
-        return self.tier, self.rank, -self.at_ms, self.evidence.ref, self.section, self.text
+        said = -self.at_ms, -self.seq
+        return self.tier, self.rank, *said, self.evidence.ref, self.section, self.text
 
     @property
     def is_quote_elsewhere(self) -> bool:

@@ -48,6 +48,7 @@ from pagefault.model.page import Page, PageRow, Scope, SessionRow
 from pagefault.model.reprs import counted, minute, outline
 from pagefault.model.request import Request
 from pagefault.model.residency import tier_of
+from pagefault.model.times import iso_utc
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.envelope import own_level, told_level
 from pagefault.pack.layout import Entry, Exchange, Front, Note, Recalled, Shown, pages_of
@@ -125,8 +126,9 @@ def find_seq(
         return find_checkpoint(runtime, scope, checkpoint)
     if turn is not None and turn < 0:
         raise BadInput(f"there is no turn {turn}", hint="turns count from 0")
-    last, turns = NOTHING, -1
+    last, turns, began = NOTHING, -1, 0
     for event in records(runtime, scope):
+        began = began or event.at_ms
         if (
             (turn is not None and event.turn > turn)
             or (seq is not None and event.seq > seq)
@@ -145,7 +147,7 @@ def find_seq(
     if last == NOTHING:
         raise BadInput(
             "the session did not exist yet at that time",
-            hint="`Memory.sessions` shows when it began",
+            hint=f"its log begins at {iso_utc(began)}",
         )
     return last
 

@@ -198,6 +198,7 @@ class Quoted:
             shorter=shorter if shorter != text else "",
             rank=rank,
             at_ms=page.row.said_ms,
+            seq=page.row.seq,
             quote=whole,
             origin=self.bound(page),
         )

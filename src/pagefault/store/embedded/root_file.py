@@ -78,6 +78,8 @@ def check_there(path: Path, hint: str = "`root` or PAGEFAULT_HOME says where") -
     """
     if os.path.lexists(path / "root.json"):
         return
+    if path.is_file():
+        raise StoreMissing(f"there is no memory at {path}: it is a file", hint=hint)
     if _has_log(path):
         raise StoreCorrupt(
             f"{path} has a log but no root.json",
