@@ -109,3 +109,27 @@ async def test_a_part_of_what_was_forgotten_is_quoted_no_more(
         await to.memory.forget(session, page)
         await post(to, body(*said, user(ASKED), model("8472."), user("And again: which port?")))
         assert "8472, behind" not in str(upstream.seen[-1].body)
+
+
+@pytest.mark.parametrize("words", [1_023, 1_026, 1_029])  # the room of what is recalled just fits
+async def test_quotes_fit_the_window_with_their_labels(upstream: Upstream, words: int) -> None:
+    async with standing(upstream, window=2_000, counter=O200k()) as to:
+        said: list[Json] = []
+        for n in range(8):
+            said += [
+                user(f"Oak worktop {n} is nice. " + "calm " * 40),
+                model(f"Worktop {n}: noted."),
+            ]
+        for n in range(3):
+            said += [user(f"Bed {n}. " + "leaf " * 500), model(f"Bed {n} is done.")]
+        for upto in range(len(said) - 5, len(said) + 1, 2):
+            await post(to, body(*said[:upto]))
+        said += [user("Now a tree. " + "twig " * words), model("A tree it is.")]
+        await post(to, body(*said[:-1]))
+        await post(to, body(*said, user("Which oak worktop did we say is nice?")))
+        assert "Oak worktop" in newest(upstream).split("[VM:", 1)[-1]
+        [row] = await to.memory.sessions()
+        relayed = await to.memory.proxied(await to.memory.session(row.session_id))
+        assert relayed is not None
+        assert not relayed.last.epoch, "nothing had to leave for them"
+        assert relayed.last.tokens <= 2_000

@@ -156,6 +156,8 @@ class Quotes:
                 await self._put_in_front(outgoing.front, chosen.core)
             await self._requote(outgoing.quoting())
         chosen.here = await self._closing(outgoing)
+        due = len(chosen.here)
+        recalled: list[Page] = []
         if opening is not None:
             free = outgoing.free_tokens() - sum(map(_cost, chosen.here))
             chosen.here += await self._pinned(outgoing, free, told=chosen.here)
@@ -167,7 +169,8 @@ class Quotes:
             self._owes_claims = False
             told = {page.page_id for page in chosen.here}
             recalled, passages = await self._recall(outgoing, newest, min(room, free), loaded)
-            chosen.here += [page for page in recalled if page.page_id not in told]
+            recalled = [page for page in recalled if page.page_id not in told]
+            chosen.here += recalled
             chosen.passages = {i: span for i, span in passages.items() if i not in told}
             room = free - sum(map(_cost, chosen.here))
             for page in await self._closing(outgoing, told=chosen.here):
@@ -177,7 +180,26 @@ class Quotes:
         if chosen.opening is not None:
             here = [page.page_id for page in chosen.here]
             await self._put_before(chosen.opening.key, here, chosen.passages.values())
+            other = [page for page in chosen.here[due:] if page not in recalled]
+            await self._fit(outgoing, chosen, [*other, *recalled])
         return chosen
+
+    async def _fit(self, outgoing: Outgoing, chosen: Chosen, optional: list[Page]) -> None:
+        """Take back the last of these quotes until the request fits: what a quote takes with its
+        labels is known once it is written.
+        """
+        assert chosen.opening is not None
+        key = chosen.opening.key
+        while optional and outgoing.free_tokens() < 0:
+            page = optional.pop()
+            chosen.here.remove(page)
+            chosen.passages.pop(page.page_id, None)
+            self._inserted[key].remove(page.page_id)
+            if self._inserted[key]:
+                await self._put_in(key)
+            else:
+                self._verbatim.take_out(key)
+                chosen.opening = None
 
     async def again(
         self, told: Relayed, *, seq: Seq, epoch: str | None, opening: str | None

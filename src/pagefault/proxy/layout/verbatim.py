@@ -120,6 +120,11 @@ class Verbatim:
             self.inserts[key] = quoted
             self.unsend([key])
 
+    def take_out(self, key: str) -> None:
+        """Put nothing before this message after all."""
+        del self.inserts[key]
+        self.unsend([key])
+
     def put_in_front(self, epoch: str, quoted: str) -> None:
         """Put a quote after the notice of an epoch."""
         self.cores[epoch] = quoted
