@@ -122,7 +122,7 @@ class Verbatim:
 
     def take_out(self, key: str) -> None:
         """Put nothing before this message after all."""
-        del self.inserts[key]
+        self.inserts.pop(key, None)  # nothing was put in if its pages were forgotten meanwhile
         self.unsend([key])
 
     def put_in_front(self, epoch: str, quoted: str) -> None:
