@@ -245,13 +245,13 @@ def live_and_die(note: Note, root: str, steps: list[list[Any]], **options: Any) 
 
 @cache
 def _with_ends(code: CodeType) -> frozenset[int]:
-    """Offsets where a `with` block is left: by `__exit__(None, None, None)`, by a bare `return`
-    that leads to it, or with an error.
+    """Offsets where a `with` block is left: by `__exit__(None, None, None)`, by a `return` that
+    leads to it (with a value, which is put below what is called, or bare), or with an error.
     """
     instructions = list(dis.get_instructions(code))
     names = [(one.opname, one.argval) for one in instructions]
     exits = {at for at in range(len(names)) if names[at : at + 3] == [("LOAD_CONST", None)] * 3}
-    returns = {at - 1 for at in exits if at and names[at - 1][0] == "NOP"}
+    returns = {at - 1 for at in exits if at and names[at - 1][0] in {"NOP", "SWAP"}}
     errors = {
         at
         for at in range(len(names) - 1)

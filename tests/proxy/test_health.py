@@ -7,13 +7,16 @@ import fcntl
 import shutil
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pagefault
 from pagefault.guard.screen import Screen
 from pagefault.model.errors import ScreenFailed
+from pagefault.service.memory import Memory
 from pagefault.service.recovery import hurry
+from pagefault.service.session import Session
 from tests.proxy.histories import body, model, user
 from tests.proxy.standing import Standing, post, standing
 from tests.proxy.upstream import Say, Seen, Upstream, always
@@ -28,19 +31,36 @@ async def health(to: Standing) -> tuple[bool, int]:
 WELL, AILING = (True, 0), (False, 1)
 
 
-async def test_a_pause_in_mid_flight_is_no_ailment(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_begun", [True, False], ids=["begun", "not yet begun"])
+async def test_a_pause_in_mid_flight_is_no_ailment_and_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_begun: bool
+) -> None:
     came, goes_on = threading.Event(), threading.Event()
+    begins, begun = asyncio.Event(), asyncio.Event()
+    begin = Memory.session
 
     def slowly(_: Seen) -> Say:
         came.set()
         assert goes_on.wait(60)
         return Say(text="Noted.")
 
+    async def session(self: Memory, name: str = "", *, create: bool = True, **how: Any) -> Session:
+        if create:
+            await begins.wait()
+        found = await begin(self, name, create=create, **how)
+        begun.set()
+        return found
+
+    monkeypatch.setattr(Memory, "session", session)
     with Upstream(slowly) as upstream:
         async with standing(upstream, root=tmp_path / "m") as to:
             answer = asyncio.create_task(post(to, body(user("The gander is called Ilse."))))
             await asyncio.to_thread(came.wait, 60)
+            if is_begun:
+                begins.set()
+                await begun.wait()
             await to.memory.set_control("paused")
+            begins.set()
             goes_on.set()
             assert (await answer).status_code == 200
             assert await health(to) == WELL

@@ -33,6 +33,7 @@ from pagefault.service.inspection.received import messages_of
 from pagefault.service.inspection.relayed_window import window_of
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
+from pagefault.store.controls import nothing_kept
 
 
 class ConversationState:
@@ -89,9 +90,15 @@ class ConversationState:
         return self.session or await self.memory.session(self.name, create=False)
 
     async def opened(self) -> Session:
-        """The session, begun if there is none."""
+        """The session, begun if there is none. Raises `StoreReadOnly` if it would begin unkept:
+        nothing would be kept of it later, either, and a later request may be kept.
+        """
         if self.session is None:
-            self.session = await self.memory.session(self.name, mode="passive")
+            session = await self.memory.session(self.name, mode="passive")
+            if session.kept_as is None:  # paused since the request was received
+                await self.memory._abandon(session)
+                raise nothing_kept(ControlMode(session.control))
+            self.session = session
         return self.session
 
     async def control(self) -> ControlMode:

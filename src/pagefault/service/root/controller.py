@@ -153,6 +153,16 @@ class Controller(MemoryParts):
         self._above.append(session)
         return session
 
+    async def _abandon(self, session: Session) -> None:
+        """End a session that began unkept, which frees its name."""
+        overlay = session.overlay
+        assert overlay is not None
+        async with self._alone():
+            self._above.remove(session)
+            del self._sessions[session.owned.session]
+            session.owned.end(SessionNotFound(session.name))
+        await asyncio.to_thread(overlay.close)
+
     def _new_overlay(self) -> Overlay:
         self._overlays += 1
         return self._overlay(self._overlays)
