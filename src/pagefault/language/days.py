@@ -61,7 +61,7 @@ def days_named(query: str, *, today: date | None = None) -> tuple[Days, ...]:
     holidays = [
         days for one, text in _read_by(tuple(languages), query) for days in one.holidays(text)
     ]
-    return _innermost([*holidays, *_named(query, languages, today)])
+    return _innermost(_in_the_year([*holidays, *_named(query, languages, today)]))
 
 
 def days_told(text: str, on: date) -> tuple[date, date] | None:
@@ -69,7 +69,13 @@ def days_told(text: str, on: date) -> tuple[date, date] | None:
     day; those of any year are put into the nearest year. None for a text of unknown language.
     """
     languages = told(text) if on.year > _YEARS_BACK + 1 and on.year < date.max.year - 1 else ()
-    for one in _named(text, languages, on) if languages else ():
+    found = _named(text, languages, on) if languages else ()
+    if any(map(_is_a_year, found)) and any(one.of_any_year for one in found):
+        for clause in _CLAUSES.split(text):  # a text may name a year and, elsewhere, a month
+            named = _named(clause, languages, on)
+            placed = dict(zip(named, _in_the_year(named), strict=True))
+            found = tuple(placed.get(one, one) for one in found)
+    for one in found:
         years = range(on.year - 1, on.year + 2) if one.of_any_year else (on.year,)
         spans = [of_year(one, year) if one.of_any_year else one[:2] for year in years]
         first, last = min(spans, key=lambda span: max(span[0] - on, on - span[1]))
@@ -87,6 +93,25 @@ def _named(query: str, languages: Sequence[Language], today: date | None) -> tup
     if today is not None:
         found += [days for one, text in known for days in one.relative(text, today)]
     return _innermost(found)
+
+
+_CLAUSES: Final = re.compile(r"[,;.!?…]\s|[。！？，；،؛؟।\n]")
+
+
+def _in_the_year(found: Sequence[Days]) -> Sequence[Days]:
+    """With days of any year put into the year that is named beside them, if it is the only one:
+    *in October last year*, *in 2024 at Easter*.
+    """
+    whole = {one for one in found if _is_a_year(one)}
+    if len(whole) != 1:
+        return found
+    [(year, *_)] = whole
+    return [Days(*of_year(one, year.year)) if one.of_any_year else one for one in found]
+
+
+def _is_a_year(one: Days) -> bool:
+    year = one.first.year
+    return not one.of_any_year and one[:2] == (date(year, 1, 1), date(year, 12, 31))
 
 
 def _innermost(found: Sequence[Days]) -> tuple[Days, ...]:
@@ -385,11 +410,16 @@ class _Reader:
             yield _around(_before(today, back), 0)
         for match in self._found(self._told.weekday_of_last_week, query):
             yield _around(_before(today, today.weekday() + 7 - self._weekday(match)), 0)
-        for template, is_this in ((self._told.last, False), (self._told.this, True)):
+        for template, back in (
+            (self._told.before_last, 2),  # first: it contains the last one's words
+            (self._told.last, 1),
+            (self._told.this, 0),
+        ):
             for match in self._found(template, query):
                 unit = self._unit(match)
                 if unit != "day" and not _overlaps(match.span(), narrower):
-                    yield _last(unit, today, is_this=is_this)
+                    yield _unit_back(unit, today, back)
+                    narrower.append(match.span())
         if not _YEARS_BACK < today.year < date.max.year:
             return
         for match in self._found(self._told.this_season, query):
@@ -466,18 +496,19 @@ def _of(year: int | None, month: int, day: str | None) -> Days | None:
     return Days(at, at, year is None)
 
 
-def _last(unit: str, today: date, *, is_this: bool) -> Days:
+def _unit_back(unit: str, today: date, back: int) -> Days:
+    """This unit (0 `back`), the last one (1), or one before that."""
     match unit:
         case "year":
-            year = today.year if is_this else max(1, today.year - 1)
+            year = max(1, today.year - back)
             return Days(date(year, 1, 1), date(year, 12, 31))
         case "month":
             first = today.replace(day=1)
-            if not is_this:
+            for _ in range(back):
                 first = _before(first, 1).replace(day=1)
             return Days(first, first.replace(day=monthrange(first.year, first.month)[1]))
         case _:
-            monday = _before(today, today.weekday() + (0 if is_this else 7))
+            monday = _before(today, today.weekday() + 7 * back)
             first = monday + timedelta(5) if unit == "weekend" else monday
             return Days(first, monday + timedelta(6))
 

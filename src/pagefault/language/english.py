@@ -399,6 +399,7 @@ ENGLISH: Final = Language(
         year=r"\b(?:in|of|since|during|from)\s+{y}\b(?!-)",
         ago=r"\b{n}\s+{unit}\s+ago\b",
         last=r"\b(?:last|past)\s+{unit}(?<!s)\b",
+        before_last=r"\b{unit}\s+before\s+last\b(?!\s+(?:{unit2}|{weekday}|{season}|{holiday}))",
         this=r"\bthis\s+{unit}(?<!s)\b",
         weekday=r"\b(?:last|on|this|past)\s+{weekday}\b",
         holidays={

@@ -171,6 +171,7 @@ GERMAN: Final = Language(
         year=r"\b(?:in|seit|von|ab|bis|jahre?|anfang|ende)\s+{y}\b(?!-)",
         ago=r"\bvor\s+{n}\s+{unit}\b",
         last=r"\b(?:letzte[nrsm]?|vergangene[nrsm]?|vorige[nrsm]?)\s+{unit}\b",
+        before_last=r"\bvorletzte[nrsm]?\s+{unit}\b",
         this=r"\bdiese[nrsm]?\s+{unit}\b",
         weekday=r"\b(?:letzte[nrm]?|vergangene[nrm]?|vorige[nrm]?|am|diese[nrm]?)\s+{weekday}\b",
         holidays={
