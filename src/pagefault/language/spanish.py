@@ -194,7 +194,7 @@ SPANISH: Final = Language(
             r"|dime|dígame|muestra|muéstrame|busca|encuentra|explica|explícame|recuérdame|describe|resume|enumera|hay|tienes)\b"
         ),
         Cue.POINTS_BACK: (
-            r"\b(?:te acuerdas|recuerdas|recuérdame|antes|la última vez|el otro día|otra vez|de nuevo|como (?:dijimos|acordamos|quedamos"
+            r"\b(?:te acuerdas|recuerdas|recuérdame|antes(?! de)|la última vez|el otro día|otra vez|de nuevo|como (?:dijimos|acordamos|quedamos"
             r"|hablamos|dije)|(?:lo que )?(?:acordamos|decidimos|hablamos|quedamos)"
             r"|me (?:hab[ií]as \w+|\w{2,}[ai]ste)|te (?:dije|conté|pasé|mandé|hab[ií]a \w+))\b"
         ),
