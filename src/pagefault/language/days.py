@@ -6,7 +6,7 @@ import re
 from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from pagefault.language.known import told, told_or_all
@@ -224,14 +224,18 @@ _ANY_YEAR: Final = 2000
 
 
 class _Names:
-    """Regular expressions, each with what it names."""
+    """Regular expressions, each with what it names. They are compiled when the first is found."""
 
     def __init__(self, names: Mapping[str, int | str]) -> None:
         self.pattern = "|".join(f"(?:{name})" for name in names)
-        self._names = [(re.compile(name, re.IGNORECASE), means) for name, means in names.items()]
+        self._names = names
 
     def meant(self, text: str) -> int | str | None:
-        return next((means for name, means in self._names if name.fullmatch(text)), None)
+        return next((means for name, means in self._compiled if name.fullmatch(text)), None)
+
+    @cached_property
+    def _compiled(self) -> Sequence[tuple[re.Pattern[str], int | str]]:
+        return [(re.compile(name, re.IGNORECASE), means) for name, means in self._names.items()]
 
 
 _PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|nth|n|part|season|holiday)(\d?)\}")
