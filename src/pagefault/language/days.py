@@ -239,6 +239,8 @@ class _Names:
 
 
 _PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|nth|n|part|season|holiday)(\d?)\}")
+_UNIT: Final = re.compile(r"\{unit\d?\}")
+_MONTH: Final = re.compile(r"\{month(\d?)\}月?")  # where a number names it, with what makes it one
 NEEDED: Final = ("month", "weekday", "unit", "season", "holiday")
 """What days are named by, besides years: each branch of a template has one of these places."""
 _YEAR: Final = r"(?:19|20)\d\d"
@@ -274,6 +276,7 @@ class _Reader:
             "holiday": _Names({name: at for at, name in enumerate(told.holidays)}),
         }
         self._holidays = [*told.holidays.values()]
+        self._beside_months = (self._relative(told.nth), self._relative(told.part))
         self._months = re.compile("|".join(told.months))
         near = "|".join(f"(?:{word})" for word in told.near) or r"(?!)"
         needed = (self._names[name].pattern for name in NEEDED)
@@ -307,10 +310,25 @@ class _Reader:
                 month = _part(match, "month")
                 yield month, self._month(month)
 
-    def _within_months(self, query: _Text) -> list[tuple[Days, tuple[int, int]]]:
-        """Parts of months, and their positions."""
+    def _relative(self, template: str) -> str:
+        """The template with *last month* or *this month* in the place of a month's name."""
+        last, this = (
+            _UNIT.sub(lambda _: f"(?:{self._told.units['month']})", one)
+            for one in (self._told.last, self._told.this)
+        )
+        return _MONTH.sub(lambda at: f"(?:(?P<last{at[1]}>{last})|{this})", template)
+
+    def _within_months(
+        self, query: _Text, today: date | None = None
+    ) -> list[tuple[Days, tuple[int, int]]]:
+        """Parts of months that are named or, with `today`, of this month and the last one; and
+        their positions.
+        """
         found: list[tuple[Days, tuple[int, int]]] = []
-        for match in self._found(self._told.nth, query):
+        by_nth, by_part = (
+            (self._told.nth, self._told.part) if today is None else self._beside_months
+        )
+        for match in self._found(by_nth, query):
             number = int(self._names["nth"].meant(_part(match, "nth")) or 1)
             if _part(match, "weekday"):
                 nth = Nth(number, self._weekday(match), 1)
@@ -322,17 +340,27 @@ class _Reader:
                 continue
             if nth.weekday is None and number > _WEEKS:
                 continue
-            found.append((self._of_month(match, nth), match.span()))
-        for match in self._found(self._told.part, query):
+            found.append((self._of_month(match, nth, today=today), match.span()))
+        for match in self._found(by_part, query):
             part = str(self._names["part"].meant(_part(match, "part")))
-            found.append((self._of_month(match, None, _PART_DAYS[part]), match.span()))
+            days = self._of_month(match, None, _PART_DAYS[part], today=today)
+            found.append((days, match.span()))
         return found
 
     def _of_month(
-        self, match: re.Match[str], nth: Nth | None, days: tuple[int, int] = (1, 31)
+        self,
+        match: re.Match[str],
+        nth: Nth | None,
+        days: tuple[int, int] = (1, 31),
+        *,
+        today: date | None,
     ) -> Days:
-        year, month = _part(match, "y"), self._month(_part(match, "month"))
-        within = int(year) if year else _ANY_YEAR
+        if today is None:
+            year, month = int(_part(match, "y") or 0), self._month(_part(match, "month"))
+        else:
+            first = _unit_back("month", today, 1 if _part(match, "last") else 0).first
+            year, month = first.year, first.month
+        within = year or _ANY_YEAR
         length = monthrange(within, month)[1]
         first, last = (date(within, month, min(day, length)) for day in days)
         if year and nth is not None:
@@ -406,7 +434,9 @@ class _Reader:
             count = _number(self._names["n"], _part(match, "n"))
             days = _UNIT_DAYS[self._unit(match)]
             yield _around(_before(today, count * days), days // 4)
-        narrower = [span for _, span in self._within_months(query)]
+        of_months = self._within_months(query, today)
+        yield from (days for days, _ in of_months)
+        narrower = [span for _, span in (*of_months, *self._within_months(query))]
         for match in self._found(self._told.weekday, query):
             if _overlaps(match.span(), narrower):
                 continue

@@ -127,9 +127,9 @@ FRENCH: Final = Language(
             "derni(?:er|ère)": -1,
         },
         parts={"début": "early", "mi|milieu": "mid", "fin": "late"},
-        part=r"\b{part}[\s-]+(?:du\s+mois\s+)?(?:de\s+|d['’]\s*)?{month}\b\.?(?:\s+{y}\b)?",
+        part=r"\b{part}[\s-]+(?:du\s+mois\s+)?(?:de\s+|du\s+|d['’]\s*)?{month}\b\.?(?:\s+{y}\b)?",
         nth=(
-            r"\b{nth}\s+(?:{unit}|{weekday})\s+(?:du\s+mois\s+)?(?:de\s+|d['’]\s*){month}\b\.?"
+            r"\b{nth}\s+(?:{unit}|{weekday})\s+(?:du\s+mois\s+)?(?:de\s+|du\s+|d['’]\s*){month}\b\.?"
             r"(?:\s+{y}\b)?"
         ),
         season=(
