@@ -119,6 +119,16 @@ OF_A_YEAR = {
     "В прошлом году в октябре что было?": ("2025-10-01", "2025-10-31"),
     "去年夏天我们做了什么？": ("2025-06-01", "2025-08-31"),
     "去年の夏は何をした？": ("2025-06-01", "2025-08-31"),
+    # The last such month, and this year's.
+    "What did we do last October?": ("2026-10-01", "2026-10-31"),
+    "What did we do last December?": ("2025-12-01", "2025-12-31"),
+    "What did we plan this May?": ("2026-05-01", "2026-05-31"),
+    "Was haben wir letzten Oktober gemacht?": ("2026-10-01", "2026-10-31"),
+    "Qu'est-ce qu'on a fait en octobre dernier ?": ("2026-10-01", "2026-10-31"),
+    "¿Qué hicimos en diciembre pasado?": ("2025-12-01", "2025-12-31"),
+    "Что было в прошлом октябре?": ("2026-10-01", "2026-10-31"),
+    "ماذا حدث في سبتمبر الماضي؟": ("2026-09-01", "2026-09-30"),
+    "पिछले सितंबर में क्या हुआ?": ("2026-09-01", "2026-09-30"),
     # Parts of this month and the last one.
     "What did we decide in the third week of this month?": ("2026-11-15", "2026-11-21"),
     "What broke at the end of last month?": ("2026-10-21", "2026-10-31"),
@@ -195,6 +205,7 @@ def test_a_year_holds_for_the_days_in_its_clause(page: str, days: tuple[str, str
         "هل قال أحد شيئا؟",
         "春节的红包是谁给的？",
         "秋田さんは何と言った？",
+        "上一次去北京是跟谁去的？",
     ],
 )
 def test_other_words_are_no_days(query: str) -> None:

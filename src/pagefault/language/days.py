@@ -120,14 +120,15 @@ def _innermost(found: Sequence[Days]) -> tuple[Days, ...]:
 
 
 def _holds(one: Days, other: Days) -> bool:
-    """Whether the other days are a proper subset of these."""
+    """Whether the other days are a proper subset of these, or these in one year."""
     if one == other or (other.of_any_year and not one.of_any_year):
         return False
     first, last = of_year(one, other.first.year) if one.of_any_year else (one.first, one.last)
+    is_looser = one.of_any_year and not other.of_any_year
     begins, ends = (
         of_year(other, other.first.year) if other.of_any_year else (other.first, other.last)
     )
-    return first <= begins and ends <= last and (first, last) != (begins, ends)
+    return first <= begins and ends <= last and (is_looser or (first, last) != (begins, ends))
 
 
 def months_named(query: str) -> Iterator[tuple[str, int]]:
@@ -239,7 +240,7 @@ class _Names:
 
 
 _PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|nth|n|part|season|holiday)(\d?)\}")
-_UNIT: Final = re.compile(r"\{unit\d?\}")
+_UNIT: Final = re.compile(r"\{unit(\d?)\}")
 _MONTH: Final = re.compile(r"\{month(\d?)\}月?")  # where a number names it, with what makes it one
 NEEDED: Final = ("month", "weekday", "unit", "season", "holiday")
 """What days are named by, besides years: each branch of a template has one of these places."""
@@ -277,11 +278,14 @@ class _Reader:
         }
         self._holidays = [*told.holidays.values()]
         self._beside_months = (self._relative(told.nth), self._relative(told.part))
+        has_blanks = script not in (Script.HAN, Script.KANA)
+        # "Last October" and "this May", where months have names, not numbers.
+        of_units = (told.last, told.this) if has_blanks else ("", "")
+        self._of_months = [_UNIT.sub(r"{month\1}", one) for one in of_units]
         self._months = re.compile("|".join(told.months))
         near = "|".join(f"(?:{word})" for word in told.near) or r"(?!)"
         needed = (self._names[name].pattern for name in NEEDED)
         self._needed = re.compile("|".join(filter(None, (*needed, near, _YEAR))))
-        has_blanks = script not in (Script.HAN, Script.KANA)
         self._near = re.compile(rf"(?<!\w)(?:{near})(?!\w)" if has_blanks else near)
         self._near_days = _Names(told.near)
 
@@ -456,6 +460,11 @@ class _Reader:
                     narrower.append(match.span())
         if not _YEARS_BACK < today.year < date.max.year:
             return
+        for template, is_last in zip(self._of_months, (True, False), strict=True):
+            for match in self._found(template, query):
+                month = self._month(_part(match, "month"))
+                first = date(today.year - (is_last and month >= today.month), month, 1)
+                yield Days(first, first.replace(day=monthrange(first.year, month)[1]))
         for match in self._found(self._told.this_season, query):
             yield self._season(match, today.year)
         for match in self._found(self._told.last_season, query):
