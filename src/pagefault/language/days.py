@@ -235,6 +235,10 @@ class _Names:
         return next((means for name, means in self._compiled if name.fullmatch(text)), None)
 
     @cached_property
+    def anywhere(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
+    @cached_property
     def _compiled(self) -> Sequence[tuple[re.Pattern[str], int | str]]:
         return [(re.compile(name, re.IGNORECASE), means) for name, means in self._names.items()]
 
@@ -256,7 +260,7 @@ class _Text:
 
     def __init__(self, text: str) -> None:
         self.text = text.lower()
-        self.has_month: bool | None = None  # not determined yet
+        self.has: dict[str, bool] = {}  # whether any of such names occurs
         self.found: dict[str, list[re.Match[str]]] = {}
 
 
@@ -266,6 +270,7 @@ class _Reader:
     def __init__(self, told: Dates, script: Script) -> None:
         self._told = told
         self._patterns: dict[str, re.Pattern[str]] = {}
+        self._needs: dict[str, str] = {}
         self._names = {
             "month": _Names({name: at for at, name in enumerate(told.months, 1)}),
             "weekday": _Names({name: at for at, name in enumerate(told.weekdays)}),
@@ -282,7 +287,6 @@ class _Reader:
         # "Last October" and "this May", where months have names, not numbers.
         of_units = (told.last, told.this) if has_blanks else ("", "")
         self._of_months = [_UNIT.sub(r"{month\1}", one) for one in of_units]
-        self._months = re.compile("|".join(told.months))
         near = "|".join(f"(?:{word})" for word in told.near) or r"(?!)"
         needed = (self._names[name].pattern for name in NEEDED)
         self._needed = re.compile("|".join(filter(None, (*needed, near, _YEAR))))
@@ -472,16 +476,30 @@ class _Reader:
             yield next(one for one in (self._season(match, y) for y in years) if one.last < today)
 
     def _found(self, template: str, query: _Text) -> Sequence[re.Match[str]]:
-        if template not in self._patterns:
-            source = _PLACE.sub(self._group, template) or r"(?!)"
-            self._patterns[template] = re.compile(source)
         if template not in query.found:
-            if query.has_month is None:
-                query.has_month = self._months.search(query.text) is not None
-            may_be = query.has_month or "{month}" not in template
-            found = self._patterns[template].finditer(query.text) if may_be else ()
-            query.found[template] = [*found]
+            needed = self._needs.get(template)
+            if needed is None:
+                needed = self._needs[template] = self._needed_in(template)
+            if needed and needed not in query.has:
+                query.has[needed] = self._names[needed].anywhere.search(query.text) is not None
+            may_be = query.has[needed] if needed else bool(template)
+            if may_be and template not in self._patterns:
+                self._patterns[template] = re.compile(_PLACE.sub(self._group, template))
+            query.found[template] = (
+                [*self._patterns[template].finditer(query.text)] if may_be else []
+            )
         return query.found[template]
+
+    def _needed_in(self, template: str) -> str:
+        """The names of which every match of this template has one; empty if any text may match.
+        Texts without such a name are ruled out faster than by the template.
+        """
+        if "{month}" in template:
+            return "month"
+        if template in self._beside_months:
+            return "unit"  # the month
+        places = (place[1] for place in _PLACE.finditer(template))
+        return next((place for place in places if place in NEEDED), "")
 
     def _group(self, place: re.Match[str]) -> str:
         fixed = {"d": r"\d{1,2}", "y": _YEAR}
