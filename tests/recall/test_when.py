@@ -227,8 +227,12 @@ def test_whatever_names_days_has_one_of_the_names_that_a_text_is_first_looked_at
         # Without groups, which may be optional, or have branches of their own.
         while (inner := re.sub(r"\((?:[^()\\]|\\.)*\)", "", outside)) != outside:
             outside = inner
+        # A text without a month's name, or else a name of the first kind, is not matched at all.
+        kinds = [one[1] for one in re.finditer(r"\{([a-z]+)\d?\}", template) if one[1] in NEEDED]
+        needed = "{month" if "month" in kinds else f"{{{kinds[0]}" if kinds else ""
         for branch in filter(None, outside.split("|")):
             assert places.search(branch), (name, branch)
+            assert needed in branch, (name, branch)
 
 
 def test_a_first_weekend_falls_on_other_days_each_year() -> None:
