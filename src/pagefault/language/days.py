@@ -115,20 +115,27 @@ def _is_a_year(one: Days) -> bool:
 
 
 def _innermost(found: Sequence[Days]) -> tuple[Days, ...]:
-    different = tuple(dict.fromkeys(found))
+    different = tuple(dict.fromkeys(_dated(one, found) for one in found))
     return tuple(one for one in different if not any(_holds(one, other) for other in different))
 
 
+def _dated(one: Days, found: Sequence[Days]) -> Days:
+    """These days; if they are of any year, and also found of one year, those."""
+    if not one.of_any_year:
+        return one
+    years = (other for other in found if not other.of_any_year)
+    return next((other for other in years if of_year(one, other.first.year) == other[:2]), one)
+
+
 def _holds(one: Days, other: Days) -> bool:
-    """Whether the other days are a proper subset of these, or these in one year."""
+    """Whether the other days are a proper subset of these."""
     if one == other or (other.of_any_year and not one.of_any_year):
         return False
     first, last = of_year(one, other.first.year) if one.of_any_year else (one.first, one.last)
-    is_looser = one.of_any_year and not other.of_any_year
     begins, ends = (
         of_year(other, other.first.year) if other.of_any_year else (other.first, other.last)
     )
-    return first <= begins and ends <= last and (is_looser or (first, last) != (begins, ends))
+    return first <= begins and ends <= last and (first, last) != (begins, ends)
 
 
 def months_named(query: str) -> Iterator[tuple[str, int]]:
