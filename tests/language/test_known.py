@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pagefault.language.analyzer import analyze, other_languages, query_words, unseen_joints
-from pagefault.language.known import LANGUAGES, OTHER_CODES, told
+from pagefault.language.known import LANGUAGES, LATIN, OTHER_CODES, told, told_or_all
 from pagefault.language.language import Cue
 from pagefault.language.patterns import joined
 
@@ -45,6 +45,12 @@ def test_a_text_is_in_the_language_of_its_words_of_grammar(
 def test_foreign_names_and_lookalikes_turn_no_english_sentence(text: str) -> None:
     assert other_languages(text) == ()
     assert [one.code for one in told(text)] == ["en"]
+
+
+def test_what_shows_no_language_is_of_any_in_latin_letters_since_others_show_one() -> None:
+    assert told_or_all("zxcv qwerty") == LATIN
+    for text in ("ключ", "κλειδί", "բանալի", "مفتاح", "चाबी", "சாவி", "钥匙", "かぎ", "열쇠"):
+        assert told_or_all(text) == told(text) != ()
 
 
 def test_each_paragraph_is_in_a_language_of_its_own() -> None:

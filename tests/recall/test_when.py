@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 import pytest
 
-from pagefault.language.days import NEEDED, days_named, of_year
+from pagefault.language.days import NEEDED, days_named, days_told, of_year
 from pagefault.language.known import LANGUAGES
 from pagefault.language.language import Language
 from pagefault.recall.search import Searcher
@@ -50,6 +50,27 @@ OF_ANY_YEAR = {
     "¿Qué se rompió a finales de agosto?": ("2026-08-21", "2026-08-31"),
     "¿Qué compramos en sept.?": ("2026-09-01", "2026-09-30"),
     "¿Qué planeamos para julio?": ("2026-07-01", "2026-07-31"),
+    "Что мы делали в первые выходные октября?": ("2026-10-03", "2026-10-04"),
+    "Что было в последнюю пятницу мая?": ("2026-05-29", "2026-05-29"),
+    "Где мы были в начале марта?": ("2026-03-01", "2026-03-10"),
+    "Что мы сажали весной?": ("2026-03-01", "2026-05-31"),
+    "ماذا فعلنا في عطلة نهاية الأسبوع الأولى من أكتوبر؟": ("2026-10-03", "2026-10-04"),
+    "ماذا قررنا في آخر جمعة من مايو؟": ("2026-05-29", "2026-05-29"),
+    "أين كنا في أوائل مارس؟": ("2026-03-01", "2026-03-10"),
+    "ماذا زرعنا في الربيع؟": ("2026-03-01", "2026-05-31"),
+    "अक्टूबर के पहले सप्ताहांत में हमने क्या किया?": ("2026-10-03", "2026-10-04"),
+    "मई के आखिरी सोमवार को क्या हुआ?": ("2026-05-25", "2026-05-25"),
+    "मार्च की शुरुआत में हम कहाँ थे?": ("2026-03-01", "2026-03-10"),
+    "十月的第一个周末我们做了什么？": ("2026-10-03", "2026-10-04"),
+    "五月最后一个星期一发生了什么？": ("2026-05-25", "2026-05-25"),
+    "6月第二周谁来了？": ("2026-06-08", "2026-06-14"),
+    "八月底什么坏了？": ("2026-08-21", "2026-08-31"),
+    "春天我们种了什么？": ("2026-03-01", "2026-05-31"),
+    "10月の最初の週末に何をしましたか？": ("2026-10-03", "2026-10-04"),
+    "5月の最後の月曜日に何があった？": ("2026-05-25", "2026-05-25"),
+    "6月の第2週に誰が来た？": ("2026-06-08", "2026-06-14"),
+    "8月末に何が壊れた？": ("2026-08-21", "2026-08-31"),
+    "春に何を植えた？": ("2026-03-01", "2026-05-31"),
     "What did Bea announce at Easter?": ("2026-04-03", "2026-04-06"),
     "Who came the weekend before Easter?": ("2026-03-28", "2026-03-29"),
     "What was released in the week after Valentine’s Day?": ("2026-02-15", "2026-02-21"),
@@ -83,6 +104,53 @@ OF_A_YEAR = {
     "¿Qué hicimos el verano pasado?": ("2026-06-01", "2026-08-31"),
     "¿Dónde estuvimos en otoño de 2023?": ("2023-09-01", "2023-11-30"),
     "¿Qué decidimos el 5 de oct. de 2025?": ("2025-10-05", "2025-10-05"),
+    "Куда мы ездили прошлым летом?": ("2026-06-01", "2026-08-31"),
+    "Что было осенью 2023 года?": ("2023-09-01", "2023-11-30"),
+    "Что случилось на второй неделе июня 2025?": ("2025-06-08", "2025-06-14"),
+    "ماذا حدث في الصيف الماضي؟": ("2026-06-01", "2026-08-31"),
+    "أين ذهبنا في خريف 2023؟": ("2023-09-01", "2023-11-30"),
+    "अगस्त 2024 के अंत में क्या टूटा?": ("2024-08-21", "2024-08-31"),
+    "2023年秋天我们去了哪里？": ("2023-09-01", "2023-11-30"),
+    "2023年の秋にどこへ行った？": ("2023-09-01", "2023-11-30"),
+    # A year beside days of any year.
+    "What did we do in October last year?": ("2025-10-01", "2025-10-31"),
+    "Was haben wir letztes Jahr an Ostern gemacht?": ("2025-04-18", "2025-04-21"),
+    "In 2024, what did we do on the first weekend of May?": ("2024-05-04", "2024-05-05"),
+    "В прошлом году в октябре что было?": ("2025-10-01", "2025-10-31"),
+    "去年夏天我们做了什么？": ("2025-06-01", "2025-08-31"),
+    "去年の夏は何をした？": ("2025-06-01", "2025-08-31"),
+    # The last such month, and this year's.
+    "What did we do last October?": ("2026-10-01", "2026-10-31"),
+    "What did we do last December?": ("2025-12-01", "2025-12-31"),
+    "What did we plan this May?": ("2026-05-01", "2026-05-31"),
+    "Was haben wir letzten Oktober gemacht?": ("2026-10-01", "2026-10-31"),
+    "Qu'est-ce qu'on a fait en octobre dernier ?": ("2026-10-01", "2026-10-31"),
+    "¿Qué hicimos en diciembre pasado?": ("2025-12-01", "2025-12-31"),
+    "Что было в прошлом октябре?": ("2026-10-01", "2026-10-31"),
+    "ماذا حدث في سبتمبر الماضي؟": ("2026-09-01", "2026-09-30"),
+    "पिछले सितंबर में क्या हुआ?": ("2026-09-01", "2026-09-30"),
+    # Parts of this month and the last one.
+    "What did we decide in the third week of this month?": ("2026-11-15", "2026-11-21"),
+    "What broke at the end of last month?": ("2026-10-21", "2026-10-31"),
+    "Was war in der zweiten Woche dieses Monats?": ("2026-11-08", "2026-11-14"),
+    "Qu'avons-nous décidé le premier lundi du mois dernier ?": ("2026-10-05", "2026-10-05"),
+    "¿Qué pasó a finales del mes pasado?": ("2026-10-21", "2026-10-31"),
+    "Что было в конце прошлого месяца?": ("2026-10-21", "2026-10-31"),
+    "ماذا حدث في الأسبوع الثالث من هذا الشهر؟": ("2026-11-15", "2026-11-21"),
+    "पिछले महीने के अंत में क्या हुआ?": ("2026-10-21", "2026-10-31"),
+    "上个月底发生了什么？": ("2026-10-21", "2026-10-31"),
+    "今月の第三週に何がありましたか？": ("2026-11-15", "2026-11-21"),
+    # The unit before the last.
+    "What did we do the weekend before last?": ("2026-11-14", "2026-11-15"),
+    "Was war vorletzte Woche?": ("2026-11-09", "2026-11-15"),
+    "Qu'est-ce qu'on a fait l'avant-dernier week-end ?": ("2026-11-14", "2026-11-15"),
+    "¿Qué hicimos el penúltimo fin de semana?": ("2026-11-14", "2026-11-15"),
+    "Что было на позапрошлой неделе?": ("2026-11-09", "2026-11-15"),
+    "ماذا فعلنا الأسبوع قبل الماضي؟": ("2026-11-09", "2026-11-15"),
+    "पिछले से पिछले हफ़्ते क्या हुआ?": ("2026-11-09", "2026-11-15"),
+    "上上个月发生了什么？": ("2026-09-01", "2026-09-30"),
+    "先々週は何を話した？": ("2026-11-09", "2026-11-15"),
+    "一昨年は何があった？": ("2024-01-01", "2024-12-31"),
 }
 
 
@@ -107,6 +175,22 @@ def test_days_of_a_year_are_those_alone(query: str, days: tuple[str, str]) -> No
 
 
 @pytest.mark.parametrize(
+    ("page", "days"),
+    [
+        (
+            "Im Oktober letzten Jahres kam das Boot, im Mai war die Taufe.",
+            ("2025-10-01", "2025-10-31"),
+        ),
+        ("我们去年5月见过", ("2025-05-01", "2025-05-31")),
+        ("We bought the house from 1958, and move in in the summer.", ("2026-06-01", "2026-08-31")),
+    ],
+)
+def test_a_year_holds_for_the_days_in_its_clause(page: str, days: tuple[str, str]) -> None:
+    first, last = days_told(page, TODAY) or (TODAY, TODAY)
+    assert (first.isoformat(), last.isoformat()) == days
+
+
+@pytest.mark.parametrize(
     "query",
     [
         "Jan told me about the march, and you may fall.",
@@ -117,6 +201,11 @@ def test_days_of_a_year_are_those_alone(query: str, days: tuple[str, str]) -> No
         "Das Ende vom Lied?",
         "¿Qué dijo Reyes de los reyes?",
         "Is it a new year plan?",
+        "Сколько лет кошке?",
+        "هل قال أحد شيئا؟",
+        "春节的红包是谁给的？",
+        "秋田さんは何と言った？",
+        "上一次去北京是跟谁去的？",
     ],
 )
 def test_other_words_are_no_days(query: str) -> None:
@@ -138,8 +227,12 @@ def test_whatever_names_days_has_one_of_the_names_that_a_text_is_first_looked_at
         # Without groups, which may be optional, or have branches of their own.
         while (inner := re.sub(r"\((?:[^()\\]|\\.)*\)", "", outside)) != outside:
             outside = inner
+        # A text without a month's name, or else a name of the first kind, is not matched at all.
+        kinds = [one[1] for one in re.finditer(r"\{([a-z]+)\d?\}", template) if one[1] in NEEDED]
+        needed = "{month" if "month" in kinds else f"{{{kinds[0]}" if kinds else ""
         for branch in filter(None, outside.split("|")):
             assert places.search(branch), (name, branch)
+            assert needed in branch, (name, branch)
 
 
 def test_a_first_weekend_falls_on_other_days_each_year() -> None:
@@ -185,6 +278,12 @@ def a_year() -> MemoryIndex:
         ("What happened the weekend before Easter?", "2026-03-28", "2026-03-29"),
         ("Qu'est-ce qui s'est passé le premier week-end d'octobre ?", "2026-10-03", "2026-10-04"),
         ("¿Qué pasó el primer fin de semana de octubre?", "2026-10-03", "2026-10-04"),
+        ("Что было в первые выходные октября?", "2026-10-03", "2026-10-04"),
+        ("ماذا حدث في عطلة نهاية الأسبوع الأولى من أكتوبر؟", "2026-10-03", "2026-10-04"),
+        ("अक्टूबर के पहले सप्ताहांत में क्या हुआ?", "2026-10-03", "2026-10-04"),
+        ("十月的第一个周末发生了什么？", "2026-10-03", "2026-10-04"),
+        ("10月の最初の週末に何がありましたか？", "2026-10-03", "2026-10-04"),
+        ("What happened the weekend before last?", "2026-11-14", "2026-11-15"),
         ("What did we talk about in early March?", "2026-03-01", "2026-03-10"),
         ("Was haben wir Anfang März besprochen?", "2026-03-01", "2026-03-10"),
         ("De quoi avons-nous parlé début mars ?", "2026-03-01", "2026-03-10"),
@@ -212,6 +311,13 @@ TOLD_LATER = {
         "Qu'est-ce qui s'est passé le premier week-end d'octobre ?"
     ),
     "La tienda se mojó el fin de semana pasado.": "¿Qué pasó el primer fin de semana de octubre?",
+    "В прошлые выходные палатка протекла.": "Что было в первые выходные октября?",
+    "تسرب الماء إلى الخيمة في عطلة نهاية الأسبوع الماضي.": (
+        "ماذا حدث في عطلة نهاية الأسبوع الأولى من أكتوبر؟"
+    ),
+    "पिछले सप्ताहांत तंबू में पानी भर गया।": "अक्टूबर के पहले सप्ताहांत में क्या हुआ?",
+    "上周末帐篷漏水了。": "十月的第一个周末发生了什么？",
+    "先週末、テントが雨漏りした。": "10月の最初の週末に何がありましたか？",
     "We had a leak in the tent on Oct. 3, of all days.": "¿Qué pasó el 3 de octubre de 2026?",
 }
 

@@ -78,16 +78,8 @@ _SPELLINGS: Final = {
 """Apostrophes; a Hindi nasal with two spellings; a Polish letter that Unicode does not decompose; an
 ornamental stroke; letters that are written as two where a keyboard lacks them.
 """
-_WRITTEN: Final = re.compile(
-    rf"[{_UNSPACED}][{_UNSPACED}{FORMATTING}]*"
-    rf"|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{_SIGNS}])*"
-    rf"(?:[{_DIACRITICS}{FORMATTING}]+(?:[^\W_{_UNSPACED}]|[{_SIGNS}])*"
-    rf"|['’ʼ＇_.,:/\\@#&+-]['’ʼ＇_.,:/\\@#&+{FORMATTING}-]*[^\W_{_UNSPACED}]+)*"
-)
-"""Words as written in a text, before any processing."""
 _WRITTEN_PIECE: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_SIGNS}{_DIACRITICS}{FORMATTING}])*")
 _RUN: Final = re.compile(rf"[{_UNSPACED}]+")
-_WRITTEN_RUN: Final = re.compile(rf"[{_UNSPACED}][{_UNSPACED}{FORMATTING}]*")
 _LETTERS_ALONE: Final = re.compile(
     "[\u3005-\u3007\u3041-\u3096\u30a1-\u30fe\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
     "\U00020000-\U0003ffff]+"
@@ -102,6 +94,23 @@ _NUMBER_JOINT: Final = re.compile(r"[^\w.:]|_")
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
 _OF_CODE: Final = re.compile(r"[_.:/\\@#&+\d]")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
+
+
+@cache  # takes milliseconds, and only searches need it
+def _written() -> re.Pattern[str]:
+    """Words as written in a text, before any processing."""
+    return re.compile(
+        rf"[{_UNSPACED}][{_UNSPACED}{FORMATTING}]*"
+        rf"|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{_SIGNS}])*"
+        rf"(?:[{_DIACRITICS}{FORMATTING}]+(?:[^\W_{_UNSPACED}]|[{_SIGNS}])*"
+        rf"|['’ʼ＇_.,:/\\@#&+-]['’ʼ＇_.,:/\\@#&+{FORMATTING}-]*[^\W_{_UNSPACED}]+)*"
+    )
+
+
+@cache
+def _written_run() -> re.Pattern[str]:
+    return re.compile(rf"[{_UNSPACED}][{_UNSPACED}{FORMATTING}]*")
+
 
 _ENGLISH: Final = ()  # no other language detected: the default of each script
 
@@ -157,7 +166,7 @@ def word_spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     begin = 0
     for end in (*(found.end() for found in _PARAGRAPH.finditer(text)), len(text)):
         others = _told(text[begin:end])
-        for chunk in _WRITTEN.finditer(text, begin, end):
+        for chunk in _written().finditer(text, begin, end):
             written = chunk[0]
             if written.isascii() and written.isalnum() and len(written) <= TERM_CHARS_MAX:
                 yield *chunk.span(), _remembered(written, others)  # nothing to take apart
@@ -169,7 +178,7 @@ def word_spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
 def _spans_of(
     written: str, start: int, others: tuple[str, ...]
 ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    if _WRITTEN_RUN.fullmatch(written):
+    if _written_run().fullmatch(written):
         yield from _spans_in_run(written, start)
         return
     terms = tuple(chain.from_iterable(_terms_in(word, others) for word in _words(written)))

@@ -6,7 +6,7 @@ import re
 from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from pagefault.language.known import told, told_or_all
@@ -61,7 +61,7 @@ def days_named(query: str, *, today: date | None = None) -> tuple[Days, ...]:
     holidays = [
         days for one, text in _read_by(tuple(languages), query) for days in one.holidays(text)
     ]
-    return _innermost([*holidays, *_named(query, languages, today)])
+    return _innermost(_in_the_year([*holidays, *_named(query, languages, today)]))
 
 
 def days_told(text: str, on: date) -> tuple[date, date] | None:
@@ -69,7 +69,13 @@ def days_told(text: str, on: date) -> tuple[date, date] | None:
     day; those of any year are put into the nearest year. None for a text of unknown language.
     """
     languages = told(text) if on.year > _YEARS_BACK + 1 and on.year < date.max.year - 1 else ()
-    for one in _named(text, languages, on) if languages else ():
+    found = _named(text, languages, on) if languages else ()
+    if any(map(_is_a_year, found)) and any(one.of_any_year for one in found):
+        for clause in _CLAUSES.split(text):  # a text may name a year and, elsewhere, a month
+            named = _named(clause, languages, on)
+            placed = dict(zip(named, _in_the_year(named), strict=True))
+            found = tuple(placed.get(one, one) for one in found)
+    for one in found:
         years = range(on.year - 1, on.year + 2) if one.of_any_year else (on.year,)
         spans = [of_year(one, year) if one.of_any_year else one[:2] for year in years]
         first, last = min(spans, key=lambda span: max(span[0] - on, on - span[1]))
@@ -89,9 +95,36 @@ def _named(query: str, languages: Sequence[Language], today: date | None) -> tup
     return _innermost(found)
 
 
+_CLAUSES: Final = re.compile(r"[,;.!?…]\s|[。！？，；،؛؟।\n]")
+
+
+def _in_the_year(found: Sequence[Days]) -> Sequence[Days]:
+    """With days of any year put into the year that is named beside them, if it is the only one:
+    *in October last year*, *in 2024 at Easter*.
+    """
+    whole = {one for one in found if _is_a_year(one)}
+    if len(whole) != 1:
+        return found
+    [(year, *_)] = whole
+    return [Days(*of_year(one, year.year)) if one.of_any_year else one for one in found]
+
+
+def _is_a_year(one: Days) -> bool:
+    year = one.first.year
+    return not one.of_any_year and one[:2] == (date(year, 1, 1), date(year, 12, 31))
+
+
 def _innermost(found: Sequence[Days]) -> tuple[Days, ...]:
-    different = tuple(dict.fromkeys(found))
+    different = tuple(dict.fromkeys(_dated(one, found) for one in found))
     return tuple(one for one in different if not any(_holds(one, other) for other in different))
+
+
+def _dated(one: Days, found: Sequence[Days]) -> Days:
+    """These days; if they are of any year, and also found of one year, those."""
+    if not one.of_any_year:
+        return one
+    years = (other for other in found if not other.of_any_year)
+    return next((other for other in years if of_year(one, other.first.year) == other[:2]), one)
 
 
 def _holds(one: Days, other: Days) -> bool:
@@ -199,17 +232,27 @@ _ANY_YEAR: Final = 2000
 
 
 class _Names:
-    """Regular expressions, each with what it names."""
+    """Regular expressions, each with what it names. They are compiled when the first is found."""
 
     def __init__(self, names: Mapping[str, int | str]) -> None:
         self.pattern = "|".join(f"(?:{name})" for name in names)
-        self._names = [(re.compile(name, re.IGNORECASE), means) for name, means in names.items()]
+        self._names = names
 
     def meant(self, text: str) -> int | str | None:
-        return next((means for name, means in self._names if name.fullmatch(text)), None)
+        return next((means for name, means in self._compiled if name.fullmatch(text)), None)
+
+    @cached_property
+    def anywhere(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
+    @cached_property
+    def _compiled(self) -> Sequence[tuple[re.Pattern[str], int | str]]:
+        return [(re.compile(name, re.IGNORECASE), means) for name, means in self._names.items()]
 
 
 _PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|nth|n|part|season|holiday)(\d?)\}")
+_UNIT: Final = re.compile(r"\{unit(\d?)\}")
+_MONTH: Final = re.compile(r"\{month(\d?)\}月?")  # where a number names it, with what makes it one
 NEEDED: Final = ("month", "weekday", "unit", "season", "holiday")
 """What days are named by, besides years: each branch of a template has one of these places."""
 _YEAR: Final = r"(?:19|20)\d\d"
@@ -224,7 +267,7 @@ class _Text:
 
     def __init__(self, text: str) -> None:
         self.text = text.lower()
-        self.has_month: bool | None = None  # not determined yet
+        self.has: dict[str, bool] = {}  # whether any of such names occurs
         self.found: dict[str, list[re.Match[str]]] = {}
 
 
@@ -234,6 +277,7 @@ class _Reader:
     def __init__(self, told: Dates, script: Script) -> None:
         self._told = told
         self._patterns: dict[str, re.Pattern[str]] = {}
+        self._needs: dict[str, str] = {}
         self._names = {
             "month": _Names({name: at for at, name in enumerate(told.months, 1)}),
             "weekday": _Names({name: at for at, name in enumerate(told.weekdays)}),
@@ -245,11 +289,14 @@ class _Reader:
             "holiday": _Names({name: at for at, name in enumerate(told.holidays)}),
         }
         self._holidays = [*told.holidays.values()]
-        self._months = re.compile("|".join(told.months))
+        self._beside_months = (self._relative(told.nth), self._relative(told.part))
+        has_blanks = script not in (Script.HAN, Script.KANA)
+        # "Last October" and "this May", where months have names, not numbers.
+        of_units = (told.last, told.this) if has_blanks else ("", "")
+        self._of_months = [_UNIT.sub(r"{month\1}", one) for one in of_units]
         near = "|".join(f"(?:{word})" for word in told.near) or r"(?!)"
         needed = (self._names[name].pattern for name in NEEDED)
         self._needed = re.compile("|".join(filter(None, (*needed, near, _YEAR))))
-        has_blanks = script not in (Script.HAN, Script.KANA)
         self._near = re.compile(rf"(?<!\w)(?:{near})(?!\w)" if has_blanks else near)
         self._near_days = _Names(told.near)
 
@@ -278,10 +325,25 @@ class _Reader:
                 month = _part(match, "month")
                 yield month, self._month(month)
 
-    def _within_months(self, query: _Text) -> list[tuple[Days, tuple[int, int]]]:
-        """Parts of months, and their positions."""
+    def _relative(self, template: str) -> str:
+        """The template with *last month* or *this month* in the place of a month's name."""
+        last, this = (
+            _UNIT.sub(lambda _: f"(?:{self._told.units['month']})", one)
+            for one in (self._told.last, self._told.this)
+        )
+        return _MONTH.sub(lambda at: f"(?:(?P<last{at[1]}>{last})|{this})", template)
+
+    def _within_months(
+        self, query: _Text, today: date | None = None
+    ) -> list[tuple[Days, tuple[int, int]]]:
+        """Parts of months that are named or, with `today`, of this month and the last one; and
+        their positions.
+        """
         found: list[tuple[Days, tuple[int, int]]] = []
-        for match in self._found(self._told.nth, query):
+        by_nth, by_part = (
+            (self._told.nth, self._told.part) if today is None else self._beside_months
+        )
+        for match in self._found(by_nth, query):
             number = int(self._names["nth"].meant(_part(match, "nth")) or 1)
             if _part(match, "weekday"):
                 nth = Nth(number, self._weekday(match), 1)
@@ -293,17 +355,27 @@ class _Reader:
                 continue
             if nth.weekday is None and number > _WEEKS:
                 continue
-            found.append((self._of_month(match, nth), match.span()))
-        for match in self._found(self._told.part, query):
+            found.append((self._of_month(match, nth, today=today), match.span()))
+        for match in self._found(by_part, query):
             part = str(self._names["part"].meant(_part(match, "part")))
-            found.append((self._of_month(match, None, _PART_DAYS[part]), match.span()))
+            days = self._of_month(match, None, _PART_DAYS[part], today=today)
+            found.append((days, match.span()))
         return found
 
     def _of_month(
-        self, match: re.Match[str], nth: Nth | None, days: tuple[int, int] = (1, 31)
+        self,
+        match: re.Match[str],
+        nth: Nth | None,
+        days: tuple[int, int] = (1, 31),
+        *,
+        today: date | None,
     ) -> Days:
-        year, month = _part(match, "y"), self._month(_part(match, "month"))
-        within = int(year) if year else _ANY_YEAR
+        if today is None:
+            year, month = int(_part(match, "y") or 0), self._month(_part(match, "month"))
+        else:
+            first = _unit_back("month", today, 1 if _part(match, "last") else 0).first
+            year, month = first.year, first.month
+        within = year or _ANY_YEAR
         length = monthrange(within, month)[1]
         first, last = (date(within, month, min(day, length)) for day in days)
         if year and nth is not None:
@@ -377,7 +449,9 @@ class _Reader:
             count = _number(self._names["n"], _part(match, "n"))
             days = _UNIT_DAYS[self._unit(match)]
             yield _around(_before(today, count * days), days // 4)
-        narrower = [span for _, span in self._within_months(query)]
+        of_months = self._within_months(query, today)
+        yield from (days for days, _ in of_months)
+        narrower = [span for _, span in (*of_months, *self._within_months(query))]
         for match in self._found(self._told.weekday, query):
             if _overlaps(match.span(), narrower):
                 continue
@@ -385,13 +459,23 @@ class _Reader:
             yield _around(_before(today, back), 0)
         for match in self._found(self._told.weekday_of_last_week, query):
             yield _around(_before(today, today.weekday() + 7 - self._weekday(match)), 0)
-        for template, is_this in ((self._told.last, False), (self._told.this, True)):
+        for template, back in (
+            (self._told.before_last, 2),  # first: it contains the last one's words
+            (self._told.last, 1),
+            (self._told.this, 0),
+        ):
             for match in self._found(template, query):
                 unit = self._unit(match)
                 if unit != "day" and not _overlaps(match.span(), narrower):
-                    yield _last(unit, today, is_this=is_this)
+                    yield _unit_back(unit, today, back)
+                    narrower.append(match.span())
         if not _YEARS_BACK < today.year < date.max.year:
             return
+        for template, is_last in zip(self._of_months, (True, False), strict=True):
+            for match in self._found(template, query):
+                month = self._month(_part(match, "month"))
+                first = date(today.year - (is_last and month >= today.month), month, 1)
+                yield Days(first, first.replace(day=monthrange(first.year, month)[1]))
         for match in self._found(self._told.this_season, query):
             yield self._season(match, today.year)
         for match in self._found(self._told.last_season, query):
@@ -399,16 +483,30 @@ class _Reader:
             yield next(one for one in (self._season(match, y) for y in years) if one.last < today)
 
     def _found(self, template: str, query: _Text) -> Sequence[re.Match[str]]:
-        if template not in self._patterns:
-            source = _PLACE.sub(self._group, template) or r"(?!)"
-            self._patterns[template] = re.compile(source)
         if template not in query.found:
-            if query.has_month is None:
-                query.has_month = self._months.search(query.text) is not None
-            may_be = query.has_month or "{month}" not in template
-            found = self._patterns[template].finditer(query.text) if may_be else ()
-            query.found[template] = [*found]
+            needed = self._needs.get(template)
+            if needed is None:
+                needed = self._needs[template] = self._needed_in(template)
+            if needed and needed not in query.has:
+                query.has[needed] = self._names[needed].anywhere.search(query.text) is not None
+            may_be = query.has[needed] if needed else bool(template)
+            if may_be and template not in self._patterns:
+                self._patterns[template] = re.compile(_PLACE.sub(self._group, template))
+            query.found[template] = (
+                [*self._patterns[template].finditer(query.text)] if may_be else []
+            )
         return query.found[template]
+
+    def _needed_in(self, template: str) -> str:
+        """The names of which every match of this template has one; empty if any text may match.
+        Texts without such a name are ruled out faster than by the template.
+        """
+        if "{month}" in template:
+            return "month"
+        if template in self._beside_months:
+            return "unit"  # the month
+        places = (place[1] for place in _PLACE.finditer(template))
+        return next((place for place in places if place in NEEDED), "")
 
     def _group(self, place: re.Match[str]) -> str:
         fixed = {"d": r"\d{1,2}", "y": _YEAR}
@@ -466,18 +564,19 @@ def _of(year: int | None, month: int, day: str | None) -> Days | None:
     return Days(at, at, year is None)
 
 
-def _last(unit: str, today: date, *, is_this: bool) -> Days:
+def _unit_back(unit: str, today: date, back: int) -> Days:
+    """This unit (0 `back`), the last one (1), or one before that."""
     match unit:
         case "year":
-            year = today.year if is_this else max(1, today.year - 1)
+            year = max(1, today.year - back)
             return Days(date(year, 1, 1), date(year, 12, 31))
         case "month":
             first = today.replace(day=1)
-            if not is_this:
+            for _ in range(back):
                 first = _before(first, 1).replace(day=1)
             return Days(first, first.replace(day=monthrange(first.year, first.month)[1]))
         case _:
-            monday = _before(today, today.weekday() + (0 if is_this else 7))
+            monday = _before(today, today.weekday() + 7 * back)
             first = monday + timedelta(5) if unit == "weekend" else monday
             return Days(first, monday + timedelta(6))
 

@@ -399,6 +399,7 @@ ENGLISH: Final = Language(
         year=r"\b(?:in|of|since|during|from)\s+{y}\b(?!-)",
         ago=r"\b{n}\s+{unit}\s+ago\b",
         last=r"\b(?:last|past)\s+{unit}(?<!s)\b",
+        before_last=r"\b{unit}\s+before\s+last\b(?!\s+(?:{unit2}|{weekday}|{season}|{holiday}))",
         this=r"\bthis\s+{unit}(?<!s)\b",
         weekday=r"\b(?:last|on|this|past)\s+{weekday}\b",
         holidays={
@@ -446,7 +447,7 @@ ENGLISH: Final = Language(
             r"|describe|summari[sz]e)\b"
         ),
         Cue.POINTS_BACK: (
-            r"\b(?:remember|earlier|previously|before|last time|again|back then|as (?:we|you|i) "
+            r"\b(?:remember|earlier|previously|before(?! \w)|last time|again|back then|as (?:we|you|i) "
             r"(?:said|decided|agreed|discussed|mentioned|told)"
             r"|we (?:decided|agreed|discussed|talked|worked out|settled on)"
             r"|you (?:said|suggested|recommended|told|mentioned|gave|proposed))\b"

@@ -127,9 +127,9 @@ FRENCH: Final = Language(
             "derni(?:er|ère)": -1,
         },
         parts={"début": "early", "mi|milieu": "mid", "fin": "late"},
-        part=r"\b{part}[\s-]+(?:du\s+mois\s+)?(?:de\s+|d['’]\s*)?{month}\b\.?(?:\s+{y}\b)?",
+        part=r"\b{part}[\s-]+(?:du\s+mois\s+)?(?:de\s+|du\s+|d['’]\s*)?{month}\b\.?(?:\s+{y}\b)?",
         nth=(
-            r"\b{nth}\s+(?:{unit}|{weekday})\s+(?:du\s+mois\s+)?(?:de\s+|d['’]\s*){month}\b\.?"
+            r"\b{nth}\s+(?:{unit}|{weekday})\s+(?:du\s+mois\s+)?(?:de\s+|du\s+|d['’]\s*){month}\b\.?"
             r"(?:\s+{y}\b)?"
         ),
         season=(
@@ -141,6 +141,7 @@ FRENCH: Final = Language(
         year=r"\b(?:en|depuis|de|pendant|dès)\s+{y}\b(?!-)",
         ago=r"\bil y a\s+{n}\s+{unit}\b",
         last=r"\b{unit}\s+(?:derni(?:er|ère)|passée?|précédente?)\b",
+        before_last=r"\bavant-derni(?:er|ère)\s+{unit}\b(?!\s+(?:du?\b|d['’]))",
         this=r"\b(?:ce|cet|cette)\s+{unit}\b(?!\s+(?:derni(?:er|ère)|passée?|précédente?))",
         weekday=r"\b{weekday}\s+(?:dernier|passé)\b|\b(?:ce|le)\s+{weekday2}\b",
         holidays={

@@ -162,7 +162,7 @@ GERMAN: Final = Language(
         parts={"anfang|beginn": "early", "mitte": "mid", "ende": "late"},
         part=r"\b{part}\s+(?:des\s+)?{month}s?\b\.?(?:\s+{y}\b)?",
         nth=(
-            r"\b{nth}\s+(?:{unit}|{weekday})\s+(?:im|des|vom|in|von)\s+{month}s?\b\.?(?:\s+{y}\b)?"
+            r"\b{nth}\s+(?:{unit}|{weekday})\s+(?:(?:im|des|vom|in|von)\s+)?{month}s?\b\.?(?:\s+{y}\b)?"
             r"|\b{nth2}\s+{month2}(?:{unit2}|{weekday2})\b(?:\s+{y2}\b)?"
         ),
         season=r"\b(?:im|seit|vom)\s+{season}\b(?:\s+{y}\b)?|\b{season2}\s+{y2}\b",
@@ -171,6 +171,7 @@ GERMAN: Final = Language(
         year=r"\b(?:in|seit|von|ab|bis|jahre?|anfang|ende)\s+{y}\b(?!-)",
         ago=r"\bvor\s+{n}\s+{unit}\b",
         last=r"\b(?:letzte[nrsm]?|vergangene[nrsm]?|vorige[nrsm]?)\s+{unit}\b",
+        before_last=r"\bvorletzte[nrsm]?\s+{unit}\b",
         this=r"\bdiese[nrsm]?\s+{unit}\b",
         weekday=r"\b(?:letzte[nrm]?|vergangene[nrm]?|vorige[nrm]?|am|diese[nrm]?)\s+{weekday}\b",
         holidays={

@@ -8,6 +8,8 @@ from pagefault.language.language import Cue, Dates, Language, Script, words
 
 _WHAT: Final = r"(?:(?<!幾)何|なに|なん|誰|だれ|どこ|どちら|どれ|どの|どんな|どう|いつ|なぜ|どうして|いくら|いくつ|幾つ|ですか|ますか|でしたか|ましたか)"
 
+_NO_COUNT: Final = "(?<![\\d先来今毎一二三四五六七八九十])"  # before the number of a month
+
 JAPANESE: Final = Language(
     code="ja",
     script=Script.KANA,
@@ -22,7 +24,9 @@ JAPANESE: Final = Language(
     calendar=words(
         "今日 昨日 明日 先週 来週 今週 先月 来月 今月 去年 来年 今年 週末 曜日 月曜 火曜 水曜 木曜 金曜 土曜 日曜 午前 午後 時間 分"
     ),
-    anything=words("何話決言起事物 昨今一去来先前後 日月火水木金土曜週末年間 二三四五六七八九十"),
+    anything=words(
+        "何話決言起事物 昨今一去来先前後 日月火水木金土曜週末年間 二三四五六七八九十 第最初後終上中下旬半春夏秋冬"
+    ),
     dates=Dates(
         months=(
             "1|一",
@@ -41,8 +45,8 @@ JAPANESE: Final = Language(
         weekdays=("月", "火", "水", "木", "金", "土", "日"),
         units={
             "day": "日",
+            "weekend": "週末",  # before the week that it begins like
             "week": "週間?",
-            "weekend": "週末",
             "month": "[かヶケカ]?月",
             "year": "年",
         },
@@ -57,17 +61,35 @@ JAPANESE: Final = Language(
             "今夜": 0,
         },
         numbers={"一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6},
-        date=r"(?:{y}年\s*)?(?<![\d先来今毎一二三四五六七八九十]){month}月(?:\s*{d}日)?(?![曜末前間])",
+        date=rf"(?:{{y}}年\s*)?{_NO_COUNT}{{month}}月(?:\s*{{d}}日)?(?![曜末前間])",
+        seasons=("春", "夏", "秋", "冬"),
+        ordinals={
+            "第[一1１]|最初": 1,
+            "第[二2２]|二番目": 2,
+            "第[三3３]|三番目": 3,
+            "第[四4４]|四番目": 4,
+            "最[後終]": -1,
+        },
+        parts={
+            "上旬|初旬|初め|はじめ|頭": "early",
+            "中旬|半ば|なかば": "mid",
+            "下旬|末|終わり": "late",
+        },
+        part=rf"(?:{{y}}年\s*)?{_NO_COUNT}{{month}}月の?{{part}}",
+        nth=rf"(?:{{y}}年の?\s*)?{_NO_COUNT}{{month}}月の?{{nth}}の?(?:{{weekday}}曜|{{unit}})",
+        season=r"{y}年の?{season}|(?<![\u4e00-\u9fff々]){season2}(?=[にはのかまもを、。？]|$)",
+        this_season=r"この{season}",
         year=r"{y}年(?!\s*\d{1,2}月)",
         ago=r"(?<!\d){n}{unit}前",
-        last=r"先{unit}(?!の[月火水木金土日]曜|末)|去{unit2}|昨{unit3}(?=[はにの、])(?<!昨日)",
-        this=r"今{unit}(?!の[月火水木金土日]曜|末)(?<!今日)",
-        weekday=r"(?<!先週の)(?<!来週の){weekday}曜",
+        last=r"先{unit}(?!の[月火水木金土日]曜)|去{unit2}|昨{unit3}(?=[はにの、])(?<!昨日)",
+        before_last=r"先々{unit}(?!の?[月火水木金土日]曜)|一昨{unit2}(?<!日)",
+        this=r"今{unit}(?!の[月火水木金土日]曜)(?<!今日)",
+        weekday=r"(?<!週の){weekday}曜",
         weekday_of_last_week=r"先週の{weekday}曜",
     ),
     cues={
         Cue.ASKS: rf"(?![^。？！\n]*(?:か[がはを、]?(?:わか[っり]|分か[っり]|判明)|{_WHAT}[^。、？！\n]{{0,40}}ても|なんて(?![言書呼名]|い[うっわ])|どうせ))[^。？！\n]*{_WHAT}|[^。？！\n]*(?:教えて|思い出させて|説明して|探して|見せて)",
-        Cue.POINTS_BACK: r"覚えて(?:い)?(?:る|ます)|前に|以前|前回|さっき|先ほど|もう一[度回]|(?:決めた|話した|言った)(?:こと|通り)",
+        Cue.POINTS_BACK: r"覚えて(?:い)?(?:る|ます)|(?<![一-鿿々ァ-ヶ])前に|以前|前回|さっき|先ほど|もう一[度回]|(?:決めた|話した|言った)(?:こと|通り)",
         Cue.WHEN: r"[^。？！\n]*(?:いつ|何(?:年|月|日|時|曜日|週)|どのくらいの期間)",
         Cue.HOW_MANY: r"いくら|いくつ|何(?:人|個|回|円|歳|枚|本|台)|どのくらい|どれくらい",
         Cue.WHO_OR_WHERE: r"[^。？！\n]*(?:誰|だれ|どこ|どちら|どの)",

@@ -210,6 +210,11 @@ _LATIN_WORDS: Final = frozenset(_LATIN_BY_WORD)
 _LATIN_SIGNS: Final = _LATIN_WORDS - _ALSO_ENGLISH - _ENGLISH_WORDS
 
 
+LATIN: Final = tuple(one for one in LANGUAGES if one.script is Script.LATIN)
+
+
 def told_or_all(text: str) -> tuple[Language, ...]:
-    """The languages that a text shows; all of them if it shows none."""
-    return told(text) or LANGUAGES
+    """The languages that a text shows; if it shows none, all of those in Latin letters, since other
+    letters show one.
+    """
+    return told(text) or LATIN

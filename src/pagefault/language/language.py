@@ -110,6 +110,7 @@ class Dates:
     year: str = ""
     ago: str = ""
     last: str = ""  # the unit before this one
+    before_last: str = ""  # the unit before that
     this: str = ""
     weekday: str = ""  # the last such weekday
     weekday_of_last_week: str = ""

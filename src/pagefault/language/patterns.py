@@ -6,13 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property, lru_cache
-from typing import Final
 
 from pagefault.language.english import ENGLISH
-from pagefault.language.known import LANGUAGES, told, told_or_all, without_formatting
-from pagefault.language.language import Cue, Language, Script
-
-LATIN: Final = tuple(one for one in LANGUAGES if one.script is Script.LATIN)
+from pagefault.language.known import LANGUAGES, LATIN, told, told_or_all, without_formatting
+from pagefault.language.language import Cue, Language
 
 
 def joined(cue: Cue, languages: Iterable[Language] = LANGUAGES) -> str:
@@ -30,7 +27,10 @@ class Anywhere:
 
     def __init__(self, cue: Cue) -> None:
         self._cue = cue
-        self._in_latin = re.compile(joined(cue, LATIN), re.IGNORECASE)
+
+    @cached_property
+    def _in_latin(self) -> re.Pattern[str]:
+        return re.compile(joined(self._cue, LATIN), re.IGNORECASE)
 
     @cached_property
     def _in_all(self) -> re.Pattern[str]:
@@ -60,7 +60,7 @@ class Where(Enum):
 
 
 def shows(cue: Cue, text: str, *, where: Where = Where.ANYWHERE) -> bool:
-    """Whether a text has a cue, in its detected languages, or in all if none is detected."""
+    """Whether a text has a cue, in its detected languages, or in all of its letters."""
     pattern = _pattern(cue, told_or_all(text), where)
     return pattern.search(without_formatting(text)) is not None
 

@@ -182,6 +182,7 @@ SPANISH: Final = Language(
         year=r"\b(?:en|de|desde|durante|del)\s+{y}\b(?!-)",
         ago=r"\bhace\s+{n}\s+{unit}\b",
         last=r"\b{unit}\s+(?:pasad[oa]|anterior)\b|\bpasad[oa]\s+{unit2}\b|\búltim[oa]\s+{unit3}\b",
+        before_last=r"\bpenúltim[oa]\s+{unit}\b(?!\s+del?\b)|\b{unit2}\s+antepasad[oa]\b",
         this=r"\best[ea]\s+{unit}\b(?!\s+pasad)",
         weekday=r"\b{weekday}\s+pasado\b|\b(?:el|este|pasado)\s+{weekday2}\b",
     ),
@@ -193,7 +194,7 @@ SPANISH: Final = Language(
             r"|dime|dígame|muestra|muéstrame|busca|encuentra|explica|explícame|recuérdame|describe|resume|enumera|hay|tienes)\b"
         ),
         Cue.POINTS_BACK: (
-            r"\b(?:te acuerdas|recuerdas|recuérdame|antes|la última vez|el otro día|otra vez|de nuevo|como (?:dijimos|acordamos|quedamos"
+            r"\b(?:te acuerdas|recuerdas|recuérdame|antes(?! de)|la última vez|el otro día|otra vez|de nuevo|como (?:dijimos|acordamos|quedamos"
             r"|hablamos|dije)|(?:lo que )?(?:acordamos|decidimos|hablamos|quedamos)"
             r"|me (?:hab[ií]as \w+|\w{2,}[ai]ste)|te (?:dije|conté|pasé|mandé|hab[ií]a \w+))\b"
         ),

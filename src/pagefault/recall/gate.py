@@ -71,21 +71,24 @@ def asking_share(message: str) -> float:
 
 def asks(message: str) -> bool:
     """Whether a message asks for something, refers back to something said before, or says that
-    somebody forgot or wants to know what a clause asks. *How lovely the wedding was!* does not.
+    somebody forgot or wants to know what a clause asks. *How lovely the wedding was!* and *Guess
+    who!* do not.
     """
     return (
         has_question_mark(message)
-        or (shows(Cue.ASKS, message, where=Where.START) and not _exclaims(message))
-        or shows(Cue.INTERROGATIVE, message, where=Where.END)
+        or (shows(Cue.ASKS, message, where=Where.START) and not _exclaims(message, Where.START))
+        or (
+            shows(Cue.INTERROGATIVE, message, where=Where.END) and not _exclaims(message, Where.END)
+        )
         or shows(Cue.POINTS_BACK, message)
         or shows(Cue.WONDERS, message)
     )
 
 
-def _exclaims(message: str) -> bool:
-    """Whether a message begins with an interrogative, and its first sentence ends with an
-    exclamation mark. *Tell me!* begins with none.
+def _exclaims(message: str, where: Where) -> bool:
+    """Whether a message has an interrogative at its beginning or end, and its first sentence ends
+    with an exclamation mark. *Tell me!* has none.
     """
     first = _SENTENCE.match(message)
     is_loud = first is not None and first[0].endswith(("!", "！"))
-    return is_loud and shows(Cue.INTERROGATIVE, message, where=Where.START)
+    return is_loud and shows(Cue.INTERROGATIVE, message, where=where)
