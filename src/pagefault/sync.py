@@ -1155,6 +1155,11 @@ class Session(_Asks):
         """
         _LOOP.run(self.asynchronous.observe(usage))
 
+    @property
+    def called(self) -> str:
+        """Its name, or its id if it has none."""
+        return self.asynchronous.called
+
     def claim(
         self,
         value: str,

@@ -337,7 +337,7 @@ class Store:
             return
         row = self._row(session)
         if not self.leases.is_still_ours(row):
-            raise self.leases.taken_over(row.name or row.session_id, self._holder(row))
+            raise self.leases.taken_over(row.called, self._holder(row))
 
     def check_kept(self, session: SessionNo) -> None:
         """Raise `StoreBusy` if another process has, since this opening, set a control mode that

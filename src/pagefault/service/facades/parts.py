@@ -78,6 +78,11 @@ class SessionParts:
         self._given: dict[str, str] = {}  # arguments of open calls, as they were given
 
     @property
+    def called(self) -> str:
+        """Its name, or its id if it has none."""
+        return self.name or self.session_id
+
+    @property
     def _state(self) -> SessionState:
         """The current state: it may be replaced during any wait."""
         return self.owned.state

@@ -309,7 +309,7 @@ class Curator(MemoryParts):
                     found.append(
                         Mount(
                             region=bare(region.name),
-                            session=row.name or row.session_id,
+                            session=row.called,
                             session_id=row.session_id,
                             mode=str(one.mode),
                             is_open=one.is_open,

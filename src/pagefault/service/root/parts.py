@@ -53,7 +53,7 @@ def written(session: Session) -> SessionNo:
     """What is written of a session, by its number."""
     if session.kept_as is None:
         raise BadInput(
-            f"nothing of {session.name or session.session_id!r} is written",
+            f"nothing of {session.called!r} is written",
             hint="it lasts only as long as this process",
         )
     return session.kept_as
@@ -156,7 +156,7 @@ class MemoryParts(Asking):
         state, folded = await asyncio.to_thread(restore, self._runtime, row)
         return Owned(
             session=row.session,
-            called=row.name or row.session_id,
+            called=row.called,
             state=state,
             folded=folded,
             runtime=self._runtime,
@@ -260,7 +260,7 @@ class MemoryParts(Asking):
     def _check_own(self, session: Session) -> None:
         if session._runtime is not self._runtime and session not in self._above:
             raise BadInput(
-                f"session {session.name or session.session_id!r} belongs to another memory",
+                f"session {session.called!r} belongs to another memory",
                 hint="get it from this one: `session(name)`",
             )
 
