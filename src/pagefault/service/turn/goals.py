@@ -21,7 +21,7 @@ from pagefault.service.ownership import Owned
 from pagefault.service.window.content import page_of
 from pagefault.service.window.derived_drafts import Made, write_derived
 from pagefault.service.window.room import check_pins
-from pagefault.service.window.state import SessionState, turn_now
+from pagefault.service.window.state import SessionState
 
 
 def active_goal(state: SessionState) -> Page | None:
@@ -64,19 +64,9 @@ def plan_goal(owned: Owned, journal: Journal, text: str) -> tuple[list[Draft], P
     assert isinstance(draft.body, PageBody)
     drafts = [replace(draft, actor=Actor.USER)]
     if before is not None and state.table.is_pinned(before.page_id):
-        drafts.append(_bookkeeping(owned, Unpinned(page_id=before.page_id)))
+        drafts.append(owned.draft(Unpinned(page_id=before.page_id), Actor.USER))
     if not text:
         return drafts, None
     check_pins(state, page_of(expected(draft), draft.body), instead=before)
-    drafts.append(_bookkeeping(owned, Pinned(page_id=draft.body.page_id)))
+    drafts.append(owned.draft(Pinned(page_id=draft.body.page_id), Actor.USER))
     return drafts, draft.body.page_id
-
-
-def _bookkeeping(owned: Owned, body: Pinned | Unpinned) -> Draft:
-    return Draft(
-        session=owned.session,
-        turn=turn_now(owned.state),
-        actor=Actor.USER,
-        origin=RUNTIME,
-        body=body,
-    )
