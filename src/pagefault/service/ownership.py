@@ -39,7 +39,7 @@ from pagefault.model.kinds import MODEL_GENERATED, RUNTIME, Actor, Origin
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
 from pagefault.service.verbs import within
-from pagefault.service.window.derived_drafts import with_causes
+from pagefault.service.window.derived_drafts import Made, with_causes, write_derived
 from pagefault.service.window.state import SessionState, turn_now
 
 T = TypeVar("T")
@@ -297,6 +297,13 @@ class Owned:
             body=body,
             cause=cause,
             model=model,
+        )
+
+    def derive(self, items: Sequence[Made], *, before: Sequence[Draft] = ()) -> list[Draft]:
+        """Records of derived pages, in the current turn, to be written after those `before`."""
+        clean = self._runtime.journal.clean
+        return write_derived(
+            items, session=self.session, state=self.state, clean=clean, before=before
         )
 
     def _note(self, body: Body, actor: Actor, origin: Origin, cause: Seq | None = None) -> Event:
