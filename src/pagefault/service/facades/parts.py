@@ -36,6 +36,7 @@ class SessionParts:
     def __init__(self, *, owned: Owned, session_id: str, name: str, runtime: Runtime) -> None:
         self.session_id = session_id
         self.name = name
+        self.called = name or session_id
         self.pressure = Gauge()
         self._stand_on(owned, runtime)
 
@@ -76,11 +77,6 @@ class SessionParts:
         )
         self._marker = Marker(runtime.counter, self.session_id)
         self._given: dict[str, str] = {}  # arguments of open calls, as they were given
-
-    @property
-    def called(self) -> str:
-        """Its name, or its id if it has none."""
-        return self.name or self.session_id
 
     @property
     def _state(self) -> SessionState:
