@@ -24,7 +24,6 @@ from typing import Any, Final
 from pagefault.cli import demo_script
 from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.clock import Clock
-from pagefault.model.defaults import TABLE, Default
 from pagefault.model.ids import IdMinter, Seq
 from pagefault.model.request import Request, ToolCall
 from pagefault.model.residency import mermaid
@@ -41,6 +40,10 @@ from pagefault.views.picture import picture_of
 from pagefault.views.report import render_map
 
 DOCS: Final = Path(__file__).parent
+sys.path.insert(0, str(DOCS))  # a test loads this file from elsewhere
+
+from defaults_table import TABLE, Default  # noqa: E402
+
 AT_MS: Final = 1_772_700_300_000  # 2026-03-05 08:45 UTC
 
 _PART: Final = re.compile(

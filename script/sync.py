@@ -70,6 +70,7 @@ FACES: Final = (
         (
             ("session_id", "str", "Its id, which never changes."),
             ("name", "str", "Its name; empty if it has none."),
+            ("called", "str", "Its name, or its id if it has none."),
         ),
     ),
     Face(

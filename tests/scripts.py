@@ -18,6 +18,10 @@ def docs_script() -> ModuleType:
     return _loaded("generate_docs", ROOT / "docs" / "generate.py")
 
 
+def defaults_table() -> ModuleType:
+    return _loaded("defaults_table", ROOT / "docs" / "defaults_table.py")
+
+
 def site_script() -> ModuleType:
     return _loaded("build_site", ROOT / "docs" / "site.py")
 

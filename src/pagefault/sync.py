@@ -840,6 +840,11 @@ class Session(_Asks):
         """Its name; empty if it has none."""
         return self.asynchronous.name
 
+    @property
+    def called(self) -> str:
+        """Its name, or its id if it has none."""
+        return self.asynchronous.called
+
     def run(
         self,
         engine: Engine,

@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from pagefault.lab import northstar
-from pagefault.lab.northstar import FAULTS_MAX, PHRASINGS, TURNS_MIN, Run, figures, run_script
+from pagefault.lab.northstar import FAULTS_MAX, TURNS_MIN, Run, figures, run_script
+from pagefault.lab.phrasings import SHIPPED
 
 pytestmark = pytest.mark.slow
 
@@ -78,7 +79,7 @@ def test_what_is_visible_and_what_is_read_of_it_are_told_apart() -> None:
 
 
 def test_the_phrasings_have_the_same_parts_and_no_sentence_in_common() -> None:
-    script, talk = PHRASINGS["script"], PHRASINGS["talk"]
+    (script, _), (talk, _) = SHIPPED["script"], SHIPPED["talk"]
     for part in ("decide", "agree", "ask", "recall", "chatter"):
         ours, theirs = set(getattr(script, part)), set(getattr(talk, part))
         assert len(ours) == len(getattr(script, part))

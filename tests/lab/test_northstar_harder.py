@@ -10,15 +10,14 @@ import pytest
 
 from pagefault import BadInput
 from pagefault.lab import northstar_harder
-from pagefault.lab.northstar import PHRASINGS
 from pagefault.lab.northstar_harder import (
     HarderRun,
     Variant,
     harder_figures,
     read_templates,
     run_harder,
-    shipped,
 )
+from pagefault.lab.phrasings import SHIPPED
 from pagefault.recall.search import Searcher
 from pagefault.service.facades import reader
 from pagefault.service.lookup.knowledge import known_of
@@ -35,7 +34,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def wrong() -> dict[Variant, str]:
-    run = await run_harder(SEED, shipped(["spanish"])["spanish"], window=WINDOW)
+    run = await run_harder(SEED, SHIPPED["spanish"], window=WINDOW)
     assert len(run.asked) == run.recalls == len(Variant)
     assert run.requests_over_window == 0
     return {one.variant: one.wrong for one in run.asked if one.wrong}
@@ -69,7 +68,7 @@ def test_a_variant_below_the_bar_is_not_reached() -> None:
 
 
 def test_templates_of_others_are_read_and_what_is_none_is_refused(tmp_path: Path) -> None:
-    phrasing, harder = shipped(["club"])["club"]
+    phrasing, harder = SHIPPED["club"]
     fields = {name: getattr(phrasing, name) for name in phrasing.__slots__}
     fields["harder"] = {name: getattr(harder, name) for name in harder.__slots__}
     written: dict[str, Any] = json.loads(json.dumps(fields))
@@ -86,7 +85,7 @@ def test_templates_of_others_are_read_and_what_is_none_is_refused(tmp_path: Path
 
 
 def test_every_phrasing_has_a_topic_for_each_variant_and_what_the_harder_scripts_say() -> None:
-    for name, (phrasing, harder) in shipped(tuple(PHRASINGS)).items():
+    for name, (phrasing, harder) in SHIPPED.items():
         assert len(phrasing.topics) >= len(Variant), name
         assert all(len(set(values)) >= 4 for values, _ in phrasing.topics.values()), name
         assert all("{x}" in said and "{v}" in said for said, _, _ in harder.rests), name

@@ -8,10 +8,59 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault.lab import northstar_templates as templates
+from pagefault.lab.phrasings import SHIPPED
 from pagefault.truth.claim import Authority, Claim, Utterance
 from pagefault.truth.extract import extract
 from tests.truth.turns import assistant, tool, user
+
+SCRIPT, HARDER = SHIPPED["script"]
+TOPICS = {subject: values for subject, (values, _) in SCRIPT.topics.items()}
+
+NOTHING = (  # sentences that yield no claim
+    "Should we use {v} for the {s}?",
+    "What do you think about {v} for the {s}?",
+    "If we used {v} for the {s}, what would break?",
+    "Tom said he would pick {v} for the {s}.",
+    "My colleague thinks we'll go with {v} for the {s}.",
+    "I'm not sure we should use {v} for the {s}.",
+    "Maybe we'll use {v} for the {s}, maybe not.",
+    "We haven't decided on {v} for the {s} yet.",
+    "How does {v} compare with {w} as a {s}?",
+    "The blog post says: let's use {v} for the {s}.",
+    'The memo read "we decided to use {v} for the {s}", which is wrong.',
+    "Suppose we go with {v} for the {s}.",
+    "Could we use {v} for the {s}, or is {w} better?",
+    "I might choose {v} for the {s}.",
+    "At my last company they used {v} for the {s}.",
+    "> Let's go with {v} for the {s}.",
+    "```\n# let's use {v} for the {s}\n```",
+    "Would you go with {v} or {w} for the {s}?",
+    "Tell me about the history of {v}.",
+    "Unless we use {v} for the {s}, this gets slow.",
+    "I wonder whether we'll go with {v} for the {s}.",
+    "According to the vendor we'll use {v} for the {s}.",
+    "Let's talk about the {s}.",
+    "Explain how {v} handles load.",
+    "My sister wants us to use {v} for the {s}.",
+    "Let's use either {v} or {w} for the {s}.",
+    "We could go with {v} for the {s}.",
+    "When would you choose {v} over {w}?",
+    "I was going to say let's use {v}, but I need to think.",
+    "Have we decided on {v} for the {s}?",
+)
+
+NO_AGREEMENT = (  # what the assistant proposes, and an answer that is no agreement
+    ("I recommend {v} for the {s}.", "Yes, but what about {w}?"),
+    ("I recommend {v} for the {s}.", "Interesting. Why?"),
+    ("I'd suggest {v} for the {s}.", "No, I don't like that."),
+    ("I'd suggest {v} for the {s}.", "OK, tell me more about it."),
+    ("You could use {v} for the {s}. Do you want a comparison with {w}?", "Yes."),
+    ("Either {v} or {w} would do for the {s}.", "Sounds good."),
+    ("{v} would be good for the {s}.", "Thanks, I'll think about it."),
+    ("I recommend {v} for the {s}.", "Is that agreed by everyone?"),
+    ("The page says: use {v} for the {s}.", "Good to know."),
+    ("I can't recommend {v} for the {s}.", "Agreed."),
+)
 
 MADE = (
     ("Let's use PostgreSQL 16 for the database.", "decision", "database"),
@@ -108,9 +157,9 @@ def test_what_decides_nothing_for_certain_makes_no_claim(text: str) -> None:
     assert extract(user(text)) == []
 
 
-@pytest.mark.parametrize("template", templates.NOTHING)
+@pytest.mark.parametrize("template", NOTHING)
 def test_what_only_speaks_of_a_choice_makes_no_claim(template: str) -> None:
-    for subject, (value, other, *_) in templates.TOPICS.items():
+    for subject, (value, other, *_) in TOPICS.items():
         assert extract(user(template.format(s=subject, v=value, w=other))) == []
 
 
@@ -176,9 +225,9 @@ def test_where_it_cannot_be_told_what_was_agreed_to_there_is_no_claim(shown: str
     assert extract(user("Sounds good."), [assistant(shown)]) == []
 
 
-@pytest.mark.parametrize(("shown", "answer"), templates.NO_AGREEMENT)
+@pytest.mark.parametrize(("shown", "answer"), NO_AGREEMENT)
 def test_what_does_not_agree_decides_nothing(shown: str, answer: str) -> None:
-    for s, (v, w, *_) in templates.TOPICS.items():
+    for s, (v, w, *_) in TOPICS.items():
         turn = user(answer.format(s=s, v=v, w=w))
         assert extract(turn, [assistant(shown.format(s=s, v=v, w=w))]) == []
 
@@ -240,5 +289,5 @@ def test_the_rules_hold_no_sentence_of_those_that_judge_them() -> None:
 
     folder = Path(pagefault.truth.__file__).parent
     rules = "".join(path.read_text() for path in sorted(folder.glob("*.py"))).casefold()
-    for sentence in (*templates.DECIDE, *templates.CHANGE, *templates.NOTHING):
+    for sentence in (*SCRIPT.decide, *HARDER.change, *NOTHING):
         assert sentence.casefold() not in rules

@@ -57,7 +57,7 @@ async def _read(app: App, name: str | None) -> dict[str, Any]:
         session = await memory.session(row.session_id, create=False)
         if await memory.proxied(session) is not None:
             raise BadInput(
-                f"{row.name or row.session_id!r} is proxied: its client decides what the window "
+                f"{row.called!r} is proxied: its client decides what the window "
                 "holds, so nothing can be loaded into it",
                 hint="`pagefault status` shows how large its requests are",
             )

@@ -166,7 +166,7 @@ def called(name: str) -> str:
 
 async def names_of(memory: Memory) -> dict[str, str]:
     """The name of each session and region, by its id; the id if it has no name."""
-    names = {row.session_id: row.name or row.session_id for row in await memory.sessions()}
+    names = {row.session_id: row.called for row in await memory.sessions()}
     return names | {one.region_id: f"region:{one.name}" for one in await memory.regions()}
 
 
@@ -246,7 +246,7 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
     if not found:
         missing = not_found(name, rows)
         if in_full and name and (begun := begun_by(name, rows)):
-            names = ", ".join(repr(row.name or row.session_id) for row in begun[:NAMES_TOLD])
+            names = ", ".join(repr(row.called) for row in begun[:NAMES_TOLD])
             missing.hint = f"did you mean {names}? what cannot be undone takes names in full"
         raise missing
     if len(found) > 1:
@@ -263,7 +263,7 @@ def _which(
     """How to say which of them is meant: their names, and the command with the first of these."""
     from pagefault.service.lookup.names import NAMES_TOLD, told_apart
 
-    names = [row.name or row.session_id for row in found]
+    names = [row.called for row in found]
     if not in_full or len({*names}) < len(names):
         names = told_apart(found, rows)
     names = list(map(named, names))
@@ -299,7 +299,7 @@ async def find_session(memory: Memory, name: str | None) -> Session:
         from pagefault.model.errors import StoreReadOnly
 
         raise StoreReadOnly(
-            f"the session {row.name or row.session_id!r} is {session.control}: nothing is written",
+            f"the session {row.called!r} is {session.control}: nothing is written",
             hint="`pagefault mode assist --session NAME` turns keeping back on",
         )
     return session

@@ -147,10 +147,11 @@ def northstar(
     undecided_frac, …}. Exit code 1 if in some variant fewer than 0.95 of the questions, with
     --harder of those of each kind, have in sight what they need.
     """
-    from pagefault.lab.northstar import PHRASINGS, bench_northstar
-    from pagefault.lab.northstar_harder import bench_harder, read_templates, shipped
+    from pagefault.lab.northstar import bench_northstar
+    from pagefault.lab.northstar_harder import bench_harder, read_templates
+    from pagefault.lab.phrasings import NAMES, SHIPPED
 
-    several = {"both": ("script", "talk"), "all": tuple(PHRASINGS)}
+    several = {"both": ("script", "talk"), "all": NAMES}
     names = several.get(phrasing, (phrasing,))
     try:
         tokens = [int(window) for window in windows.split(",")]
@@ -168,7 +169,11 @@ def northstar(
             "progress": progress,
         }
         if harder or templates:
-            said = {templates.stem: read_templates(templates)} if templates else shipped(names)
+            said = (
+                {templates.stem: read_templates(templates)}
+                if templates
+                else {name: SHIPPED[name] for name in names}
+            )
             told = app.run(bench_harder(phrasings=said, **asked))
         else:
             told = app.run(bench_northstar(phrasings=names, **asked))

@@ -193,7 +193,7 @@ def tell(note: Callable[[str], None], answer: Answer) -> None:
 def _object(session: Session, answer: Answer) -> dict[str, Any]:
     usage = answer.usage
     return {
-        "session": session.name or session.session_id,
+        "session": session.called,
         "page_id": answer.page_id,
         "text": answer.text,
         "citations": list(answer.citations),

@@ -59,7 +59,7 @@ async def find_claim(session: Session, claim_id: str) -> ClaimInfo:
 
         numbers = {"clm": int(max((one[4:] for one in told), key=int, default="0"))}
         near = told_near(claim_id, numbers)
-        raise NoSuchPage(claim_id, session.name or session.session_id, near, "claim")
+        raise NoSuchPage(claim_id, session.called, near, "claim")
     return told[claim_id]
 
 

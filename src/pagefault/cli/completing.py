@@ -25,7 +25,7 @@ def sessions(ctx: click.Context, incomplete: str) -> list[str]:
 
     async def read(memory: Memory) -> list[str]:
         rows = await memory.sessions()
-        return list(dict.fromkeys(row.name or row.session_id for row in rows))
+        return list(dict.fromkeys(row.called for row in rows))
 
     return _begun(ctx, incomplete, read)
 

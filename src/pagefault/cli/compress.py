@@ -48,7 +48,7 @@ def compress(app: App, page_id: str, session_name: str | None, level: int, by: s
             session = await find_session(memory, session_name)
             made = await session.compress(page_id, level)
             return {
-                "session": session.name or session.session_id,
+                "session": session.called,
                 "page_id": page_id,
                 "made": made.page_id,
                 "is_new": made.page_id != page_id and made.row.seq == NOTHING,

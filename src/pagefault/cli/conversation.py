@@ -74,7 +74,7 @@ class Chat:
 
         status = self._runner.run(self._session.status())
         self._term.note(
-            f"{self._session.name or self._session.session_id}: {plural(status.pages, 'page')}, "
+            f"{self._session.called}: {plural(status.pages, 'page')}, "
             f"a window of {status.window_tokens:,} tokens, {status.mode}, {status.control}. "
             "/help lists what can be typed."
         )

@@ -124,7 +124,7 @@ def accept(app: App, proposal: str, session_name: str | None) -> None:
         if not named:
             from pagefault.model.errors import NoSuchPage
 
-            raise NoSuchPage(proposal, session.name or session.session_id, what="proposal")
+            raise NoSuchPage(proposal, session.called, what="proposal")
         return await session.core_accept(named[0], dry_run=app.dry_run)
 
     _print(app, app.write(session_name, take))

@@ -138,7 +138,7 @@ async def _read(
                 if row.session == asked.session:
                     is_proxied = await memory.proxied(session) is not None
                 if row.session == asked.session or forks:
-                    told += [fault_object(row.name or row.session_id, event) for event in events]
+                    told += [fault_object(row.called, event) for event in events]
                 else:
                     forked += len(events)
         return told, forked, is_proxied

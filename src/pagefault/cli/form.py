@@ -70,7 +70,7 @@ def form(app: App, session_name: str | None, by: str, rest: bool) -> None:
             session = await find_session(memory, session_name)
             formed = await session.form(engine, rest=rest, dry_run=app.dry_run)
             return {
-                "session": session.name or session.session_id,
+                "session": session.called,
                 "dry_run": app.dry_run,
                 "formed": [formed_object(one) for one in formed],
                 "ranges": [formed_object(one) for one in await session.formations()],

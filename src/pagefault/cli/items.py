@@ -39,7 +39,7 @@ def items(app: App, session_name: str | None, message: int | None) -> None:
     """
 
     async def read(session: Session) -> tuple[str, list[ConversationItem], str]:
-        name = session.name or session.session_id
+        name = session.called
         if message is not None:
             return name, [], await session.client_json(message)
         return name, await session.items(), ""

@@ -52,7 +52,7 @@ def at(app: App, session_name: str | None, when: str | None) -> None:
     named, when = _named("WHEN", session_name, when)
 
     async def read(session: Session) -> tuple[str, Moment]:
-        return session.name or session.session_id, await _moment(session, when)
+        return session.called, await _moment(session, when)
 
     name, moment = app.read(named, read)
     if app.as_json:
@@ -85,7 +85,7 @@ def diff(app: App, session_name: str | None, before: str | None, after: str | No
     named, before, after = _named("A and B", session_name, before, after)
 
     async def read(session: Session) -> tuple[str, Moment, Moment]:
-        name = session.name or session.session_id
+        name = session.called
         return name, await _moment(session, before), await _moment(session, after)
 
     name, old, new = app.read(named, read)
@@ -162,9 +162,9 @@ def history(app: App, session_name: str, page_id: str, actor: str | None) -> Non
                     if _PAGE_ID.fullmatch(page):
                         raise
                 else:
-                    return session.name or session.session_id, page, found
+                    return session.called, page, found
                 raise
-            return session.name or session.session_id, page, found
+            return session.called, page, found
 
     name, page_id, found = app.run(read())
     if app.as_json:

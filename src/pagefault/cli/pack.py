@@ -242,7 +242,7 @@ def _hand_on(
             if session_name is not None or not everywhere:
                 row = await find_row(memory, session_name)
                 asked = await memory.session(row.session_id, create=False)
-                of = row.name or row.session_id
+                of = row.called
             made = await make(asked, given)
             least = 0
             if made.token_budget.trimmed and not made.token_budget.used:

@@ -97,7 +97,7 @@ def ls(
             pinned = set(status.pinned)
             tiers = await session.tiers([row.page_id for row in rows])
             return {
-                "session": session.name or session.session_id,
+                "session": session.called,
                 "proxied": proxied is not None,
                 "total": status.pages if len(rows) == count else len(rows),  # less the forgotten
                 "pages": [
@@ -191,7 +191,7 @@ def show(
             resident = await resident_pages(memory, session)
             tier = (await session.tiers([shown]))[shown]
             listed = await _listed(session, page.row, tier, resident, pinned, page)
-            told = {"session": session.name or session.session_id, **listed}
+            told = {"session": session.called, **listed}
             served, text, _ = await session.at_level(shown, level)
             return told, page, int(served), text
 
@@ -325,7 +325,7 @@ def _set_pin(app: App, page_id: str, session_name: str | None, *, pinned: bool) 
             session = await find_session(memory, session_name)
             await (session.pin(page_id) if pinned else session.unpin(page_id))
             return {
-                "session": session.name or session.session_id,
+                "session": session.called,
                 "page_id": page_id,
                 "pinned": pinned,
                 "pins": list((await session.status()).pinned),

@@ -79,7 +79,7 @@ def _check_says_something(text: str) -> None:
 async def _goal_of(memory: Memory, session: Session) -> dict[str, Any]:
     page_id = (await session.status()).auto_pins.goal
     return {
-        "session": session.name or session.session_id,
+        "session": session.called,
         "goal": page_id or None,
         "text": (await session.page(page_id)).text if page_id else None,
         "proxied": await memory.proxied(session) is not None,
@@ -124,7 +124,7 @@ def _undo(app: App, session: str | None, how: str) -> None:
             found = await find_session(memory, session)
             done = await (found.undo if how == "undone" else found.redo)(dry_run=app.dry_run)
             return {
-                "session": found.name or found.session_id,
+                "session": found.called,
                 how: done.what,
                 "page_ids": list(done.page_ids),
                 "standing": list(done.standing),
@@ -164,7 +164,7 @@ def checkpoint(app: App, session: str, name: str | None) -> None:
 
     async def write(session: Session) -> dict[str, Any]:
         seq = await session.checkpoint(name)
-        return {"session": session.name or session.session_id, "name": name, "seq": seq}
+        return {"session": session.called, "name": name, "seq": seq}
 
     told = app.write(session, write)
     if app.as_json:
@@ -215,7 +215,7 @@ def _list_checkpoints(app: App, session: str) -> None:
     from pagefault.service.inspection.checkpoints import Checkpoint
 
     async def read(session: Session) -> tuple[str, list[Checkpoint]]:
-        return session.name or session.session_id, await session.checkpoints()
+        return session.called, await session.checkpoints()
 
     name, made = app.read(session, read)
     if app.as_json:

@@ -425,7 +425,7 @@ def assign(app: App, session_name: str | None, project: str | None, user: str | 
             was = await memory.assignment(row.session_id)
             told = [was[0] if project is None else project, was[1] if user is None else user]
             return {
-                "session": row.name or row.session_id,
+                "session": row.called,
                 "session_id": row.session_id,
                 "project": told[0],
                 "user": told[1],

@@ -44,7 +44,7 @@ def sent(app: App, session_name: str | None, turn: int | None, number: int | Non
         raise click.UsageError("Name a TURN, or give --request N.")
 
     async def read(session: Session) -> tuple[str, Sent]:
-        return session.name or session.session_id, await session.sent(turn, request=number)
+        return session.called, await session.sent(turn, request=number)
 
     name, told = app.read(session_name, read)
     request = told.request

@@ -323,7 +323,7 @@ def ledger(app: App, session_name: str | None) -> None:
 
     async def read(session: Session) -> tuple[str, Any, Entries]:
         entries = await session.ledger()
-        return session.name or session.session_id, prices_of(entries, session.prices), entries
+        return session.called, prices_of(entries, session.prices), entries
 
     name, prices, entries = app.read(session_name, read)
     lines = [entry.line(prices) for entry in entries]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from statistics import mean
@@ -26,12 +26,7 @@ from typing import Any, Final
 
 from pagefault.engine.embedding import Embedder
 from pagefault.engine.scripted import Passage, ScriptedEngine, newer_of, passages_of
-from pagefault.lab import (
-    northstar_templates,
-    northstar_templates_further,
-    northstar_templates_last,
-    northstar_templates_talk,
-)
+from pagefault.lab.phrasings import NAMES, SHIPPED, Phrasing
 from pagefault.lab.replay import Watched
 from pagefault.model.defaults import THRASH_WINDOW_TURNS
 from pagefault.model.errors import NoSuchPage, RecordGone
@@ -58,56 +53,6 @@ CHANGED: Final = 0.5  # share of topics decided otherwise later, in phrasings wi
 WINDOWS: Final = (32_000, 4_000)
 
 Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phrasing:
-    """The sentences of a script. `topics` maps each topic to its values and names."""
-
-    topics: Mapping[str, tuple[Sequence[str], Sequence[str]]]
-    opening: str
-    asking: str
-    decide: Sequence[str]
-    agree: Sequence[tuple[str, str]]
-    ask: Sequence[tuple[str, str, str]]
-    change: Sequence[str]  # empty if minds are not changed
-    recall: Sequence[str]
-    chatter: Sequence[tuple[str, str]]
-    offer: str = "There is {w}, and there is {v}."
-    noted: str = "Noted."
-
-
-_SCRIPT, _TALK = northstar_templates, northstar_templates_talk
-PHRASINGS: Final = {
-    "script": Phrasing(
-        topics={subject: (values, (subject,)) for subject, values in _SCRIPT.TOPICS.items()},
-        opening="Let's talk about the {s}.",
-        asking="For the {s}, what should we use?",
-        decide=_SCRIPT.DECIDE,
-        agree=_SCRIPT.AGREE,
-        ask=_SCRIPT.ASK,
-        change=(),
-        recall=_SCRIPT.RECALL,
-        chatter=_SCRIPT.CHATTER,
-    ),
-    "talk": Phrasing(
-        topics=_TALK.TOPICS,
-        opening="There's still {s} to think about.",
-        asking="What would you do about {s}?",
-        decide=_TALK.DECIDE,
-        agree=_TALK.AGREE,
-        ask=_TALK.ASK,
-        change=_TALK.CHANGE,
-        recall=_TALK.RECALL,
-        chatter=_TALK.CHATTER,
-    ),
-    "club": Phrasing(**northstar_templates_further.CLUB),
-    "german": Phrasing(**northstar_templates_further.GERMAN),
-    "spanish": Phrasing(**northstar_templates_further.SPANISH),
-    "museum": Phrasing(**northstar_templates_last.MUSEUM),
-    "boulangerie": Phrasing(**northstar_templates_last.BOULANGERIE),
-    "hof": Phrasing(**northstar_templates_last.HOF),
-}
 
 
 @dataclass(slots=True)
@@ -164,7 +109,7 @@ async def bench_northstar(
     *,
     seeds: int,
     windows: Sequence[int] = WINDOWS,
-    phrasings: Sequence[str] = tuple(PHRASINGS),
+    phrasings: Sequence[str] = NAMES,
     claims: str = "rules",
     embedder: Embedder | None = None,
     progress: Progress = lambda label, done, total: None,
@@ -249,7 +194,8 @@ async def run_script(
     """
     async with a_memory(seed, window, claims, embedder, counter) as memory:
         session = await memory.session(f"north star {seed}", system=SYSTEM)
-        script = Script(seed, memory, session, PHRASINGS[phrasing], embeds=embedder is not None)
+        said, _ = SHIPPED[phrasing]
+        script = Script(seed, memory, session, said, embeds=embedder is not None)
         await script.play()
         return script.run
 

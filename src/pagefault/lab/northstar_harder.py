@@ -18,7 +18,6 @@ that somebody else chose so, which is a fact and not a decision.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,12 +30,10 @@ from pagefault.engine.scripted import Passage, passages_of
 from pagefault.lab.northstar import (
     DECIDING_TURNS,
     OTHER_TURNS,
-    PHRASINGS,
     SYSTEM,
     THRASH_MAX,
     TURNS_MIN,
     WINDOWS,
-    Phrasing,
     Progress,
     Run,
     Script,
@@ -47,8 +44,7 @@ from pagefault.lab.northstar import (
     share,
     thrash_index,
 )
-from pagefault.lab.northstar_templates_harder import HARDER
-from pagefault.lab.northstar_templates_last import LAST_HARDER
+from pagefault.lab.phrasings import Harder, Phrasing, parsed
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import PageId
 from pagefault.model.page import Quote
@@ -68,17 +64,6 @@ class Variant(StrEnum):
     UNDONE = "undone"
     CASCADE = "cascade"
     UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Harder:
-    """Sentences in addition to a phrasing's; `northstar_templates_harder.py` has them."""
-
-    change: Sequence[str]
-    decoys: Sequence[tuple[str, str]]
-    undo: Sequence[str]
-    open_ends: Sequence[tuple[str, str]]
-    rests: Sequence[tuple[str, str, str]]
 
 
 @dataclass(slots=True)
@@ -132,19 +117,10 @@ async def bench_harder(
     return {"seeds": seeds, "claims": claims, "variants": told}
 
 
-def shipped(names: Sequence[str]) -> dict[str, tuple[Phrasing, Harder]]:
-    """Our own phrasings, with their sentences for the harder scripts."""
-    return {name: (PHRASINGS[name], Harder(**(HARDER | LAST_HARDER)[name])) for name in names}
-
-
 def read_templates(path: Path) -> tuple[Phrasing, Harder]:
-    """An external phrasing, as JSON: the fields of `Phrasing`, and under `harder` those of
-    `Harder`, whose `change` is used for both. Raises `BadInput` if the file has another form.
-    """
+    """An external phrasing (`lab/phrasings`). Raises `BadInput` if the file has another form."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        harder = Harder(**told.pop("harder"))
-        phrasing = Phrasing(**{"change": harder.change, **told})
+        phrasing, harder = parsed(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise BadInput(
             f"{path}: not the sentences of a north star: {error}",

@@ -296,7 +296,7 @@ class Answers:
             if one.claim_id == claim_id and one.status != "withdrawn":
                 break
         else:
-            raise NoSuchPage(claim_id, row.name or row.session_id)
+            raise NoSuchPage(claim_id, row.called)
         told = _claim_told(one, row)
         lists: dict[str, Any] = {
             name: getattr(told, name) for name in ("evidence", "derived_from", "quotes")

@@ -999,6 +999,21 @@ class SetAside:
     blobs: tuple[str, ...] = ()  # blobs that it names
 
 
+MemoryAction = (
+    Searched
+    | Faulted
+    | CallRefused
+    | MemoryCalled
+    | Pinned
+    | Unpinned
+    | ClaimRuled
+    | HeatMoved
+    | HeatRecalled
+    | FormationBegun
+    | FormationEnded
+)
+"""Records of what was done with memory: calls, pins, rulings on claims, heat, formation."""
+
 Ruling = RegionSet | SessionAssigned | MountSet | ConsentSet
 """Records that determine which session may see what of which region."""
 
@@ -1027,17 +1042,7 @@ Body = (
     | Priced
     | Relayed
     | EpochBegun
-    | Searched
-    | Faulted
-    | CallRefused
-    | MemoryCalled
-    | Pinned
-    | Unpinned
-    | ClaimRuled
-    | HeatMoved
-    | HeatRecalled
-    | FormationBegun
-    | FormationEnded
+    | MemoryAction
     | Aside
 )
 

@@ -298,6 +298,11 @@ class SessionRow:
     own_pages: int = 0  # pages that it holds itself, at present; including derived ones
     bytes: int = 0  # of content in its own records, at present
 
+    @property
+    def called(self) -> str:
+        """Its name, or its id if it has none."""
+        return self.name or self.session_id
+
     def __repr__(self) -> str:
         held = counted(self.turns, "turn"), counted(self.pages, "page")
         used = f"last used {minute(self.last_used_ms)}"

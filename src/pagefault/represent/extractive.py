@@ -44,11 +44,9 @@ TRIES: Final = 3
 BREAKS: Final = ("\n", "\r", "\u2028", "\u2029", "\x0b", "\x0c", "\x85")
 
 
-def compress_page(
-    source: Source, level: Level, *, count: CountTokens, tokens_max: int | None = None
-) -> Representation:
+def compress_page(source: Source, level: Level, *, count: CountTokens) -> Representation:
     """One page at `level`: `compress_range` of that page alone, without the speaker."""
-    return compress_range([source], level, count=count, tokens_max=tokens_max)
+    return compress_range([source], level, count=count)
 
 
 def compress_range(

@@ -12,16 +12,16 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from pagefault.model.events import Draft, SessionOpened
-from pagefault.model.ids import Seq, SessionNo, TurnNo
-from pagefault.model.kinds import REGION_PREFIX, RUNTIME, Actor, ControlMode
+from pagefault.model.events import SessionOpened
+from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.kinds import REGION_PREFIX, ControlMode
 from pagefault.service.configure import configure
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
 from pagefault.store import controls as store_controls
 from pagefault.store.commit import Committer
-from pagefault.store.store import Store
+from pagefault.store.store import Store, about_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,8 @@ def continued(owned: Owned, control: ControlMode, *, name: str) -> SessionOpened
 
 async def open_above(overlay: Overlay, opened: SessionOpened) -> Owned:
     """Open a session in an overlay."""
-    draft = Draft(
-        session=SessionNo(0), turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=opened
-    )
     runtime = overlay.runtime
-    [event] = await runtime.journal.append([draft])
+    [event] = await runtime.journal.append([about_store(opened)])
     row = runtime.index.session(event.session)
     assert row is not None
     state, folded = await asyncio.to_thread(restore, runtime, row)

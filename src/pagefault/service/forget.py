@@ -235,7 +235,7 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
     descends = whole and target_row.parent
     return ForgetPlan(
         session_id=target_row.session_id,
-        called=_called(target_row),
+        called=target_row.called,
         rows=going.rows,
         seqs=sorted(seqs),
         calls=len(calls),
@@ -247,7 +247,7 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
         else [],
         owners=owners | {row.session for row in going.rows} | {event.session for event in of_turns},
         taken=taken,
-        forks=[_called(fork) for fork in forks],
+        forks=[fork.called for fork in forks],
         quoted_by=[]
         if whole
         else _quoting(runtime, target, forks, {row.page_id for row in going.rows}),
@@ -368,7 +368,7 @@ def _of_session(
 
 
 def _staying(what: str, row: SessionRow, count: int) -> Staying:
-    return Staying(what=what, session=_called(row), session_id=row.session_id, count=count)
+    return Staying(what=what, session=row.called, session_id=row.session_id, count=count)
 
 
 def _systems(runtime: Runtime, session: SessionNo) -> Iterator[str]:
@@ -377,15 +377,11 @@ def _systems(runtime: Runtime, session: SessionNo) -> Iterator[str]:
             yield event.body.system
 
 
-def _called(row: SessionRow) -> str:
-    return row.name or row.session_id
-
-
 def _quoting(
     runtime: Runtime, target: SessionNo, forks: list[SessionRow], page_ids: set[PageId]
 ) -> list[str]:
     """Answers that cite one of these pages, here and in forks: their own words stay."""
-    places = [("", target), *((_called(fork), fork.session) for fork in forks)]
+    places = [("", target), *((fork.called, fork.session) for fork in forks)]
     found: dict[str, None] = {}
     for name, session in places:
         for other in _may_quote(runtime, runtime.scope(session), page_ids):

@@ -42,7 +42,6 @@ from pagefault.model.events import Draft, Event, Imported, OriginalBody, Session
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import (
     IMPORT,
-    RUNTIME,
     Actor,
     ControlMode,
     EventType,
@@ -61,6 +60,7 @@ from pagefault.service.turn.artifacts import NAME_CHARS_MAX, describe
 from pagefault.service.turn.drafts import Incoming, pages_of
 from pagefault.service.turn.split import split
 from pagefault.store.api import PageFilter
+from pagefault.store.store import about_store
 
 T = TypeVar("T")
 
@@ -538,12 +538,8 @@ class Importer:
             return
         window_tokens, mode, layout, control = self._settings
         drafts = [
-            Draft(
-                session=SessionNo(0),
-                turn=TurnNo(0),
-                actor=Actor.USER,
-                origin=RUNTIME,
-                body=SessionOpened(
+            about_store(
+                SessionOpened(
                     session_id=self._runtime.mint_session_id(),
                     name=target.name,
                     window_tokens=window_tokens,
@@ -553,7 +549,7 @@ class Importer:
                     control=control,
                     parent=target.parent.number if target.parent else SessionNo(0),
                     parent_seq=target.parent_seq,
-                ),
+                )
             )
             for target in targets
         ]

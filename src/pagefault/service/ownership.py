@@ -34,12 +34,12 @@ from pagefault.model.events import (
     Searched,
     expected,
 )
-from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.model.kinds import MODEL_GENERATED, RUNTIME, Actor, Origin
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
 from pagefault.service.verbs import within
-from pagefault.service.window.derived_drafts import with_causes
+from pagefault.service.window.derived_drafts import Made, with_causes, write_derived
 from pagefault.service.window.state import SessionState, turn_now
 
 T = TypeVar("T")
@@ -279,16 +279,37 @@ class Owned:
                 self.state.fold(expected(draft))
                 self._dirty.append(draft)
 
-    def _note(self, body: Body, actor: Actor, origin: Origin, cause: Seq | None = None) -> Event:
-        draft = Draft(
+    def draft(
+        self,
+        body: Body,
+        actor: Actor = Actor.SYSTEM,
+        origin: Origin = RUNTIME,
+        *,
+        cause: Seq = NOTHING,
+        model: str = "",
+    ) -> Draft:
+        """A record of the current turn."""
+        return Draft(
             session=self.session,
             turn=turn_now(self.state),
             actor=actor,
             origin=origin,
             body=body,
-            cause=self.state.packed_seq if cause is None else cause,
-            model=self._runtime.model if actor is Actor.MODEL else "",
+            cause=cause,
+            model=model,
         )
+
+    def derive(self, items: Sequence[Made], *, before: Sequence[Draft] = ()) -> list[Draft]:
+        """Records of derived pages, in the current turn, to be written after those `before`."""
+        clean = self._runtime.journal.clean
+        return write_derived(
+            items, session=self.session, state=self.state, clean=clean, before=before
+        )
+
+    def _note(self, body: Body, actor: Actor, origin: Origin, cause: Seq | None = None) -> Event:
+        led_to = self.state.packed_seq if cause is None else cause
+        model = self._runtime.model if actor is Actor.MODEL else ""
+        draft = self.draft(body, actor, origin, cause=led_to, model=model)
         dirty, self._dirty = self._dirty, []
         planned = self._dirty_planned if dirty else None
         batch = with_causes([*dirty, draft])
@@ -303,11 +324,7 @@ class Owned:
         self, *bodies: Body, actor: Actor = Actor.SYSTEM, planned: int | None = None
     ) -> None:
         """Commit these as records of the current turn."""
-        turn = turn_now(self.state)
-        drafts = [
-            Draft(session=self.session, turn=turn, actor=actor, origin=RUNTIME, body=body)
-            for body in bodies
-        ]
+        drafts = [self.draft(body, actor) for body in bodies]
         await self.commit(drafts, planned=planned)
 
     async def commit(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:

@@ -112,7 +112,7 @@ def unopenable(runtime: Runtime) -> tuple[tuple[str, ...], tuple[str, ...]]:
             continue  # it was forgotten meanwhile, or is only out of reach
         except (*UNFOLDABLE, PagefaultError) as problem:
             what = f"{type(problem).__name__}: {problem}"
-            problems.append(f"session {row.name or row.session_id!r} cannot be opened: {what}")
+            problems.append(f"session {row.called!r} cannot be opened: {what}")
         else:
             aside |= state.set_aside
     return tuple(problems), tuple(f"record {seq}: {why}" for seq, why in sorted(aside.items()))

@@ -258,7 +258,7 @@ class Scrub:
         stale, left = self._page_ids(plan.stale), self._page_ids(plan.left)
         sessions = [
             ScrubbedSession(
-                session=self._screen.clean(row.name or row.session_id),
+                session=self._screen.clean(row.called),
                 session_id=row.session_id,
                 pages=pages[row.session],
                 records=records[row.session],

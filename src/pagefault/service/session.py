@@ -64,7 +64,7 @@ class Session(Writer, Claimant, Notebook, Heater, Formations, Reader, Packer, Sh
     def __repr__(self) -> str:
         state = self._state
         told = [
-            f"Session {inert(self.name or self.session_id)!r}",
+            f"Session {inert(self.called)!r}",
             counted(state.turn + 1, "turn"),
             counted(state.order_next, "page"),
         ]

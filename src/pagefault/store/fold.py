@@ -7,37 +7,21 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from pagefault.model.events import (
-    CallRefused,
-    Checkpointed,
-    ClaimRuled,
+    Aside,
     EpochBegun,
     Erased,
     Event,
-    Faulted,
-    FormationBegun,
-    FormationEnded,
-    HeatMoved,
-    HeatRecalled,
-    Imported,
-    MemoryCalled,
+    MemoryAction,
     Packed,
     PageBody,
-    Pinned,
     Priced,
-    RecallRuling,
-    Received,
     Relayed,
     Reported,
-    Ruling,
-    Searched,
     SessionConfigured,
     SessionLeased,
     SessionOpened,
     SetAside,
     Taken,
-    Unpinned,
-    Unreadable,
-    Upkeep,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import DERIVED_TYPES, EventType
@@ -161,16 +145,10 @@ class SessionTally:
                 pass  # not a transcript page: it had no number in the session
             case SessionOpened() | SessionConfigured():
                 pass  # the row was made from it; the window is not in any row
-            case Packed() | Reported() | Priced() | Relayed() | Received() | Checkpointed():
-                pass  # none of these affects a session's row
-            case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned() | ClaimRuled():
-                pass  # nor do these
-            case HeatMoved() | HeatRecalled() | MemoryCalled() | Imported():
-                pass  # nor these
-            case FormationBegun() | FormationEnded():
-                pass  # nor these
-            case undecided:  # nor do records of the whole store, or unreadable ones
-                if not isinstance(undecided, Ruling | RecallRuling | Upkeep | Unreadable):
+            case Packed() | Reported() | Priced() | Relayed():
+                pass  # no request is in any row
+            case undecided:  # none of these affects a session's row
+                if not isinstance(undecided, MemoryAction | Aside):
                     assert_never(undecided)
 
     def row(self) -> SessionRow:

@@ -80,7 +80,7 @@ class Leases:
         other = self.presence.find(instance)
         if other is not None and other.beat_age_s <= self._lease_s:
             idle_s = max(0.0, (self.presence.now_ms() - row.last_used_ms) / 1_000)
-            raise self._busy(row.name or row.session_id, str(other), idle_s)
+            raise self._busy(row.called, str(other), idle_s)
 
     def _busy(self, name: str, who: str, idle_s: float) -> SessionBusy:
         """The error for a session that another opening writes to."""

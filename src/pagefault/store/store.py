@@ -26,6 +26,7 @@ from pagefault.model.errors import (
     StoreMissing,
 )
 from pagefault.model.events import (
+    Body,
     ControlSet,
     Descent,
     Draft,
@@ -74,11 +75,15 @@ STORE: Final = SessionNo(0)
 
 _BATCH: Final = 5_000  # records folded per transaction: larger ones leave less to merge
 _SLICES: Final = 8  # of upkeep, after each batch
-_NO_TURN: Final = TurnNo(0)
 _NOTICED: Final = (*RECEIPTS, *ORIGIN_RULINGS, *REGION_RULINGS, *GIVEN)
 _LOOKS_MAX: Final = 5  # checks of the index, if each gave way to a forget
 _RECEIPT_WAIT_S: Final = 30.0  # longer than any forget whose process still lives
 _RECEIPT_LOOK_S: Final = 0.05
+
+
+def about_store(body: Body) -> Draft:
+    """The user's record about the store itself, or one that opens a session."""
+    return Draft(session=STORE, turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=body)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,7 +342,7 @@ class Store:
             return
         row = self._row(session)
         if not self.leases.is_still_ours(row):
-            raise self.leases.taken_over(row.name or row.session_id, self._holder(row))
+            raise self.leases.taken_over(row.called, self._holder(row))
 
     def check_kept(self, session: SessionNo) -> None:
         """Raise `StoreBusy` if another process has, since this opening, set a control mode that
@@ -651,9 +656,8 @@ class Store:
         return self._note(body)
 
     def _note(self, body: Upkeep | Ruling) -> Event:
-        draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
         with self._noticing:  # or a reader here would take it for another process's
-            events = self.append([draft])
+            events = self.append([about_store(body)])
             self._receipt_seen = events[0].seq
         self.settle(events, sync=True)
         return events[0]

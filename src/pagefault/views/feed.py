@@ -340,7 +340,7 @@ class Feed:
             rules=await self._memory.retention(),
             control=await self.control(row.session_id),
             control_of_all=await self._memory.control(),
-            names={one.session_id: self._clean(one.name or one.session_id) for one in rows},
+            names={one.session_id: self._clean(one.called) for one in rows},
         )
 
     async def concerns(self, name: str) -> list[Concern]:

@@ -113,11 +113,11 @@ def _drawn(
     times = [one.at_ms for one in excerpts] or [0]
     found = [(texts, "", one) for one in fold.recollections()]
     for fork in forks:
-        name, its = texts.shown(fork.name or fork.session_id), SessionTexts(runtime, fork, clean)
+        name, its = texts.shown(fork.called), SessionTexts(runtime, fork, clean)
         found += [(its, name, one) for one in recollections(runtime, fork)]
     found.sort(key=lambda one: one[2].at_ms)
     return Picture(
-        name=texts.shown(row.name or row.session_id),
+        name=texts.shown(row.called),
         title=title_of(texts) or row.session_id,
         client=client_of(row.name),
         session_id=row.session_id,

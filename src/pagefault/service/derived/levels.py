@@ -20,7 +20,7 @@ from pagefault.pack.envelope import offered_levels
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.content import page_of
-from pagefault.service.window.derived_drafts import Made, write_derived
+from pagefault.service.window.derived_drafts import Made
 
 if TYPE_CHECKING:
     from pagefault.represent.api import Representation
@@ -100,12 +100,7 @@ class Levels:
             self._owned.state.l1.met(form)
             return form
         made, _ = form
-        drafts = write_derived(
-            [made],
-            session=self._owned.session,
-            state=self._owned.state,
-            clean=self._runtime.journal.clean,
-        )
+        drafts = self._owned.derive([made])
         key = _KEY.format(page_id=ladder.page.page_id, level=int(level))
         self._owned.keep([replace(draft, key=key, actor=actor) for draft in drafts])
         page = self._owned.state.l1.find(ladder.page.page_id, level)

@@ -14,7 +14,7 @@ from pagefault.model.defaults import HEAT_RECALL_LIMIT, SPILL_ITEMS
 from pagefault.model.errors import BadInput
 from pagefault.model.events import Body, Draft, HeatRecalled, Hit, Noted, expected, row_of
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import RUNTIME, Actor, Heat, NoteType
+from pagefault.model.kinds import Heat, NoteType
 from pagefault.model.page import Page
 from pagefault.model.reprs import counted, outline
 from pagefault.model.signatures import checked_verbs
@@ -27,7 +27,6 @@ from pagefault.service.turn.heat_moves import HeatPlan, promotes, suggestions
 from pagefault.service.turn.notes import NewNote, note_drafts
 from pagefault.service.turn.stated_claims import a_channel
 from pagefault.service.window.content import page_of
-from pagefault.service.window.state import turn_now
 from pagefault.store.place import place_in
 
 
@@ -303,13 +302,8 @@ class Heater(SessionParts):
 
     async def _commit(self, first: Sequence[Draft | Body], plan: HeatPlan) -> None:
         """Write these events and the plan's moves, in one batch."""
-        turn = turn_now(self._state)
         drafts = [
-            one
-            if isinstance(one, Draft)
-            else Draft(
-                session=self.session, turn=turn, actor=Actor.SYSTEM, origin=RUNTIME, body=one
-            )
+            one if isinstance(one, Draft) else self.owned.draft(one)
             for one in (*first, *plan.records)
         ]
         await self.owned.commit(drafts)

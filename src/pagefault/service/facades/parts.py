@@ -36,6 +36,7 @@ class SessionParts:
     def __init__(self, *, owned: Owned, session_id: str, name: str, runtime: Runtime) -> None:
         self.session_id = session_id
         self.name = name
+        self.called = name or session_id
         self.pressure = Gauge()
         self._stand_on(owned, runtime)
 

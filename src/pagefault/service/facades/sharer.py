@@ -156,10 +156,6 @@ class Sharer(SessionParts):
         """Raise `BadInput` in a mode in which nothing of this session is written."""
         raise NotImplementedError
 
-    @property
-    def _called(self) -> str:
-        return self.name or self.session_id
-
     def _mounts(self) -> list[Mount]:
         found = []
         for one in self._runtime.regions.mounts(self.owned.scope):
@@ -171,7 +167,7 @@ class Sharer(SessionParts):
     def _mount(self, row: SessionRow, mode: MountMode | None, why: str) -> Mount:
         return Mount(
             region=bare(row.name),
-            session=self._called,
+            session=self.called,
             session_id=self.session_id,
             mode=str(mode or ""),
             is_open=mode is not None and not why,
@@ -190,13 +186,13 @@ class Sharer(SessionParts):
         policy = self._runtime.regions.policies().get(row.session)
         if policy is None or why == "gone":
             return RegionNotFound(bare(row.name))
-        return refusal(policy, bare(row.name), self._called, why, to=to)
+        return refusal(policy, bare(row.name), self.called, why, to=to)
 
     def _check_may(self, row: SessionRow, *, to: str) -> None:
         """Raise unless this session may bring pages to a region, by promoting or by writing."""
         if self._mode_of(row) is not MountMode.RW:
             raise AccessRefused(
-                f"session {self._called!r} has not mounted region {bare(row.name)!r} for writing",
+                f"session {self.called!r} has not mounted region {bare(row.name)!r} for writing",
                 hint="mount it rw with `Session.mount`",
             )
         why = self._why_not(row, MountMode.RW)

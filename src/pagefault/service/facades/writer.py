@@ -478,7 +478,7 @@ class Writer(SessionParts):
 
         async def verb() -> PageId | None:
             planned = self._runtime.journal.forgets
-            drafts, page_id = plan_goal(self.owned, self._runtime.journal, text)
+            drafts, page_id = plan_goal(self.owned, text)
             await self.owned.commit(drafts, planned=planned)
             return page_id
 

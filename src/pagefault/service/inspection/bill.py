@@ -365,7 +365,7 @@ class RequestFold:
     def _weighs(self) -> _PassedOn:
         default = self.runtime.epochs.prices
         configured = default if default != UNKNOWN.prices else None
-        return _PassedOn(self.row.name or self.row.session_id, configured)
+        return _PassedOn(self.row.called, configured)
 
     def _item(self, weighing: _PassedOn, number: int) -> BillItem:
         if self._relayed:

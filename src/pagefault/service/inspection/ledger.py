@@ -16,26 +16,16 @@ from typing import Any, Final, assert_never
 from pagefault.model.catalogue import UNKNOWN, find_model
 from pagefault.model.events import (
     Aside,
-    CallRefused,
-    ClaimRuled,
     EpochBegun,
     Event,
-    Faulted,
-    FormationBegun,
-    FormationEnded,
-    HeatMoved,
-    HeatRecalled,
-    MemoryCalled,
+    MemoryAction,
     Packed,
     PageBody,
-    Pinned,
     Priced,
     Relayed,
     Reported,
-    Searched,
     SessionConfigured,
     SessionOpened,
-    Unpinned,
 )
 from pagefault.model.ids import Seq, SessionNo, TurnNo
 from pagefault.model.prices import PriceList
@@ -218,14 +208,10 @@ class Ledger:
             case Reported() as reported:
                 if event.session == self._session:
                     self._fold_reported(reported)
-            case PageBody() | Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
+            case PageBody() | SessionOpened():
                 pass  # what a request held, not its cost: the request's own record has that
-            case ClaimRuled() | SessionOpened() | HeatMoved() | HeatRecalled() | MemoryCalled():
-                pass  # not a request
-            case FormationBegun() | FormationEnded():
-                pass  # a request outside the conversation: no later one continues it
-            case undecided:  # none of these is a request
-                if not isinstance(undecided, Aside):
+            case undecided:  # none of these is a request that a later one continues
+                if not isinstance(undecided, MemoryAction | Aside):
                     assert_never(undecided)
 
     def _fold_packed(self, event: Event, packed: Packed) -> None:

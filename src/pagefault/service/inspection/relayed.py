@@ -13,10 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.model.events import HISTORY_START, Draft, Event, Relayed, Reported
-from pagefault.model.kinds import DERIVED_TYPES, NOT_SAID, RUNTIME, Actor, EventType
+from pagefault.model.kinds import DERIVED_TYPES, NOT_SAID, EventType
 from pagefault.model.request import Usage
 from pagefault.service.inspection.received import FromClient, Kept, drafts_of
-from pagefault.service.window.state import turn_now
 
 if TYPE_CHECKING:
     from pagefault.service.ownership import Owned
@@ -48,17 +47,7 @@ class Telling:
         if self.messages:
             look = partial(drafts_of, owned.runtime, owned.state, owned.scope, self.messages)
             self.kept = await asyncio.to_thread(look)
-        told = [
-            Draft(
-                session=owned.session,
-                turn=turn_now(owned.state),
-                actor=Actor.SYSTEM,
-                origin=RUNTIME,
-                body=body,
-            )
-            for body in (self.relayed, self.reported)
-            if body is not None
-        ]
+        told = [owned.draft(body) for body in (self.relayed, self.reported) if body is not None]
         return [*self.kept.drafts, *told], planned if self.kept.drafts else None
 
     def written(self, events: Sequence[Event]) -> None:

@@ -14,8 +14,8 @@ from pagefault.model.errors import (
     SessionNotFound,
 )
 from pagefault.model.events import ConsentSet, Draft, RegionSet, SessionAssigned, SessionOpened
-from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import REGION_PREFIX, RUNTIME, Actor, Consent, MountMode, RegionScope
+from pagefault.model.ids import NOTHING, Seq, SessionNo
+from pagefault.model.kinds import REGION_PREFIX, Consent, MountMode, RegionScope
 from pagefault.model.page import SessionRow
 from pagefault.model.signatures import checked_verbs
 from pagefault.service.arguments import a_short_text, check_name, one_of
@@ -23,7 +23,7 @@ from pagefault.service.regions import Mount, Region, Who, bare
 from pagefault.service.root.parts import MemoryParts, check_open
 from pagefault.service.session import Session
 from pagefault.store.controls import nothing_kept
-from pagefault.store.store import STORE
+from pagefault.store.store import about_store
 
 
 @checked_verbs(usable=check_open)
@@ -261,10 +261,7 @@ class Curator(MemoryParts):
                 raise RegionNotFound(name)
             body = replace(opened, parent_seq=begun.last_seq if begun else NOTHING)
             ruled = replace(policy, region=SessionNo(first))
-            return [
-                Draft(session=STORE, turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=one)
-                for one in (body, ruled)
-            ]
+            return [about_store(body), about_store(ruled)]
 
         if dry_run:
             await asyncio.to_thread(plan, Seq(1))
@@ -309,7 +306,7 @@ class Curator(MemoryParts):
                     found.append(
                         Mount(
                             region=bare(region.name),
-                            session=row.name or row.session_id,
+                            session=row.called,
                             session_id=row.session_id,
                             mode=str(one.mode),
                             is_open=one.is_open,

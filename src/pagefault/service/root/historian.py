@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from pagefault.model.errors import BadInput, SessionNotFound
-from pagefault.model.events import Draft, ImportApproved, ImportRevoked
-from pagefault.model.ids import TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, ControlMode, EventType
+from pagefault.model.events import ImportApproved, ImportRevoked
+from pagefault.model.kinds import ControlMode, EventType
 from pagefault.model.progress import Progress
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.times import iso_ms
@@ -32,7 +31,6 @@ from pagefault.service.lookup.imported import (
 )
 from pagefault.service.root.parts import MemoryParts, check_open
 from pagefault.store.controls import nothing_kept
-from pagefault.store.store import STORE
 
 _NAMED_MAX: Final = 10  # imports that an error lists, the latest first
 
@@ -257,14 +255,6 @@ class Historian(MemoryParts):
         index = self._runtime.index
         rows = [await asyncio.to_thread(index.find_session, one.session_id) for one in found]
         numbers = tuple(row.session for row in rows if row is not None)
-        draft = Draft(
-            session=STORE,
-            turn=TurnNo(0),
-            actor=Actor.USER,
-            origin=RUNTIME,
-            body=ruling(sessions=numbers),
-        )
-        await self._runtime.journal.append([draft])
-        self._runtime.quarantine.read_on(anew=True)
+        await self._write_ruling(ruling(sessions=numbers))
         named = {one.session_id for one in found}
         return [one for one in await self.imports(source) if one.session_id in named]

@@ -16,9 +16,9 @@ from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 from pagefault.model.errors import BadInput, SessionNotFound
-from pagefault.model.events import Draft, SessionOpened
-from pagefault.model.ids import SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, ControlMode, LayoutName, Mode
+from pagefault.model.events import RecallRuling, SessionOpened
+from pagefault.model.ids import SessionNo
+from pagefault.model.kinds import ControlMode, LayoutName, Mode
 from pagefault.model.page import EVERYTHING, Scope, SessionRow
 from pagefault.model.progress import Progress
 from pagefault.model.wanted import SearchFilter
@@ -35,7 +35,7 @@ from pagefault.service.session import Session
 from pagefault.service.verbs import within
 from pagefault.store.api import Copied
 from pagefault.store.commit import Committer
-from pagefault.store.store import Store
+from pagefault.store.store import Store, about_store
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ def written(session: Session) -> SessionNo:
     """What is written of a session, by its number."""
     if session.kept_as is None:
         raise BadInput(
-            f"nothing of {session.name or session.session_id!r} is written",
+            f"nothing of {session.called!r} is written",
             hint="it lasts only as long as this process",
         )
     return session.kept_as
@@ -156,7 +156,7 @@ class MemoryParts(Asking):
         state, folded = await asyncio.to_thread(restore, self._runtime, row)
         return Owned(
             session=row.session,
-            called=row.name or row.session_id,
+            called=row.called,
             state=state,
             folded=folded,
             runtime=self._runtime,
@@ -183,9 +183,7 @@ class MemoryParts(Asking):
 
     async def _open_new(self, opened: SessionOpened) -> Session:
         self._runtime.check_opened(opened)
-        draft = Draft(
-            session=SessionNo(0), turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=opened
-        )
+        draft = about_store(opened)
         if opened.name and not opened.parent:
             number = await self._runtime.journal.open_session(draft, opened.name)
         else:
@@ -195,6 +193,10 @@ class MemoryParts(Asking):
         if row is None:
             raise SessionNotFound(opened.name)  # another process forgot it meanwhile
         return await self._open(row, is_leased=row.session_id == opened.session_id)
+
+    async def _write_ruling(self, ruling: RecallRuling) -> None:
+        await self._runtime.journal.append([about_store(ruling)])
+        self._runtime.quarantine.read_on(anew=True)
 
     async def _given_control(self) -> ControlMode:
         """The control mode last set for the whole memory, or else the default for new sessions."""
@@ -260,7 +262,7 @@ class MemoryParts(Asking):
     def _check_own(self, session: Session) -> None:
         if session._runtime is not self._runtime and session not in self._above:
             raise BadInput(
-                f"session {session.name or session.session_id!r} belongs to another memory",
+                f"session {session.called!r} belongs to another memory",
                 hint="get it from this one: `session(name)`",
             )
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from pagefault.model.errors import BadInput
-from pagefault.model.events import Body, Draft, OriginRaised, OriginRevoked
-from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, USERS, Actor, Origin
+from pagefault.model.events import OriginRaised, OriginRevoked
+from pagefault.model.ids import PageId, Seq, SessionNo
+from pagefault.model.kinds import USERS, Origin
 from pagefault.model.page import Page, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import SearchFilter
@@ -25,7 +25,7 @@ from pagefault.service.root.parts import MemoryParts, check_open, written
 from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session
 from pagefault.store.api import PageFilter
-from pagefault.store.store import STORE
+from pagefault.store.references import ranges
 
 _ALL: Final = 2**31
 
@@ -155,9 +155,9 @@ class Warden(MemoryParts):
         if found and not dry_run:
             seqs = sorted({seq for _, pages in found for seq in pages.values()})
             kept = [seq for seq in seqs if self._is_written(seq)]
-            self._runtime.quarantine.withdraw(_ranges(seqs[len(kept) :]))
+            self._runtime.quarantine.withdraw(ranges(seqs[len(kept) :]))
             if kept:
-                await self._write_ruling(OriginRevoked(targets=_ranges(kept)))
+                await self._write_ruling(OriginRevoked(targets=tuple(ranges(kept))))
             await self._show_anew()
         return tuple(
             Descendants(
@@ -268,11 +268,6 @@ class Warden(MemoryParts):
         """Whether a record is in the log; the numbers of an overlay's records are all higher."""
         return seq <= self._store.log.head()
 
-    async def _write_ruling(self, ruling: Body) -> None:
-        draft = Draft(session=STORE, turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=ruling)
-        await self._runtime.journal.append([draft])
-        self._runtime.quarantine.read_on(anew=True)
-
     async def _show_anew(self) -> None:
         """Refresh live sessions after a ruling."""
         self._forgot += 1
@@ -283,14 +278,3 @@ class Warden(MemoryParts):
                 if row is not None:
                     state, folded = await asyncio.to_thread(restore, live._runtime, row)
                     live.owned.replace(state, folded)
-
-
-def _ranges(seqs: Iterable[Seq]) -> tuple[tuple[Seq, Seq], ...]:
-    """These records, in order, as ranges without gaps."""
-    found: list[tuple[Seq, Seq]] = []
-    for seq in seqs:
-        if found and found[-1][1] == seq - 1:
-            found[-1] = found[-1][0], seq
-        else:
-            found.append((seq, seq))
-    return tuple(found)

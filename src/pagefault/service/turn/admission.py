@@ -47,7 +47,7 @@ from pagefault.service.ownership import Owned
 from pagefault.service.turn.core_memory import CoreMemory
 from pagefault.service.turn.stated_claims import VALUE_CHARS, Stated, StatedClaims, check_whole
 from pagefault.service.window.closed_words import overlap
-from pagefault.service.window.derived_drafts import Made, write_derived
+from pagefault.service.window.derived_drafts import Made
 from pagefault.truth.claim import Authority, Claim
 from pagefault.truth.claims import ClaimBook, ClaimEntry, held_of
 from pagefault.truth.held import Held, kind_of
@@ -400,13 +400,8 @@ class Admission:
                 admitted.drafts.append(replace(draft, cause=admitted.cause))
 
     def _written(self, made: Sequence[Made], admitted: Admitted) -> list[Draft]:
-        return write_derived(
-            [replace(one, cause=admitted.cause) for one in made],
-            session=self._owned.session,
-            state=self._owned.state,
-            clean=self._runtime.journal.clean,
-            before=admitted.drafts,
-        )
+        caused = [replace(one, cause=admitted.cause) for one in made]
+        return self._owned.derive(caused, before=admitted.drafts)
 
 
 def _quoted(words: str, cited: Sequence[Page], finder: EvidenceFinder) -> QuotedWords:

@@ -14,13 +14,12 @@ from pathlib import Path
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import ClaimRuled, Draft
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import RUNTIME, Actor, CheckOutcome, RulingKind, Validator
+from pagefault.model.kinds import Actor, CheckOutcome, RulingKind, Validator
 from pagefault.model.times import HOUR_MS
 from pagefault.service.derived.claims import Claims
 from pagefault.service.ownership import Owned
 from pagefault.service.turn.claim_validators import ClaimCheck, Look, Validators, outcome_of
 from pagefault.service.turn.stated_claims import StatedClaims
-from pagefault.service.window.state import turn_now
 from pagefault.truth.held import Held
 
 
@@ -87,15 +86,10 @@ class ClaimChecks:
         return is_other or self._owned.runtime.clock.now_ms() - last.at_ms >= HOUR_MS
 
     def _draft(self, check: ClaimCheck, actor: Actor) -> Draft:
-        return Draft(
-            session=self._owned.session,
-            turn=turn_now(self._owned.state),
-            actor=actor,
-            origin=RUNTIME,
-            body=ClaimRuled(
-                claim_id=check.claim_id,
-                what=RulingKind.CHECKED,
-                outcome=check.outcome,
-                validators=check.validators,
-            ),
+        ruling = ClaimRuled(
+            claim_id=check.claim_id,
+            what=RulingKind.CHECKED,
+            outcome=check.outcome,
+            validators=check.validators,
         )
+        return self._owned.draft(ruling, actor)

@@ -19,13 +19,12 @@ from typing import Final
 from pagefault.model.errors import BadInput
 from pagefault.model.events import ClaimRuled, Draft
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import RUNTIME, USER_APPROVED, ClaimType, Origin, RulingKind, actor_of
+from pagefault.model.kinds import USER_APPROVED, ClaimType, Origin, RulingKind, actor_of
 from pagefault.model.page import CardFacts, Derived, Evidence, FileQuote, Page, Quote
 from pagefault.service.derived.claims import Claims
 from pagefault.service.ownership import Owned
 from pagefault.service.turn.stated_claims import Stated, StatedClaims, page_id_of
 from pagefault.service.window.claim_pages import authority_of, is_claim
-from pagefault.service.window.state import turn_now
 from pagefault.truth.claim import Authority, Claim, wording
 from pagefault.truth.claims import ClaimBook, ClaimEntry
 from pagefault.truth.held import Held
@@ -206,7 +205,7 @@ class ClaimRevisions:
         if book.rulings(held.claim_id, RulingKind.ENDED):
             return [], claim_id
         body = ClaimRuled(claim_id=claim_id, what=RulingKind.ENDED)
-        return [self._ruling(body, origin)], claim_id
+        return [self._owned.draft(body, actor_of(origin))], claim_id
 
     def plan_contradiction(
         self, claim_id: PageId, other: PageId, origin: Origin
@@ -227,7 +226,7 @@ class ClaimRevisions:
                     hint="retract or edit what is wrong",
                 )
         body = ClaimRuled(claim_id=claim_id, what=RulingKind.CONTRADICTED, other=other)
-        return [self._ruling(body, origin)], claim_id
+        return [self._owned.draft(body, actor_of(origin))], claim_id
 
     @property
     def _book(self) -> ClaimBook:
@@ -273,12 +272,3 @@ class ClaimRevisions:
         if claim.type is ClaimType.RULE and claim.authority is Authority.USER:
             self._stated.check_recited(draft, supersedes, *merges)
         return [draft], page_id_of(draft)
-
-    def _ruling(self, body: ClaimRuled, origin: Origin) -> Draft:
-        return Draft(
-            session=self._owned.session,
-            turn=turn_now(self._owned.state),
-            actor=actor_of(origin),
-            origin=RUNTIME,
-            body=body,
-        )

@@ -32,7 +32,7 @@ from pagefault.model.events import (
     FormationEnded,
 )
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import RUNTIME, Actor, FormationOutcome, Origin
+from pagefault.model.kinds import FormationOutcome, Origin
 from pagefault.model.page import Page
 from pagefault.model.quotas import tenant_of
 from pagefault.pack.engine_former import EngineFormer
@@ -44,7 +44,7 @@ from pagefault.service.turn.admission import Admission
 from pagefault.service.turn.lived import Lived, OwnWindow, can_go_on, due, next_range
 from pagefault.service.turn.reflection import Reflection
 from pagefault.service.window.ranges import FormedRange
-from pagefault.service.window.state import SessionState, turn_now
+from pagefault.service.window.state import SessionState
 
 TYPES: Final = ("formation_begun", "formation_ended")
 _DAY_MS: Final = 86_400_000
@@ -278,7 +278,7 @@ class Formation:
             if former.reads_window:
                 await owned.written()  # the log decides the origin of a page
                 lowest = await asyncio.to_thread(self._labels.before_the_model)
-            [*_, written] = await owned.commit([self._draft(taken_up)], planned=forgets)
+            [*_, written] = await owned.commit([owned.draft(taken_up)], planned=forgets)
             ruled = await asyncio.to_thread(self._runtime.quarantine.read_on)
             return _TakenUp(given, taken_up, written.seq, state, forgets, ruled, lowest)
 
@@ -319,11 +319,11 @@ class Formation:
             output_tokens=usage.output_tokens if usage else 0,
             cached_tokens=usage.cached_tokens if usage else None,
         )
-        await owned.commit([*admitted.drafts, self._draft(ended)], planned=taken.forgets)
+        await owned.commit([*admitted.drafts, owned.draft(ended)], planned=taken.forgets)
         return _told(begun, ended)
 
     def _gave_up(self, begun: FormedRange) -> Draft:
-        return self._draft(
+        return self._owned.draft(
             FormationEnded(
                 first=begun.first,
                 last=begun.last,
@@ -331,15 +331,6 @@ class Formation:
                 order_to=begun.order_to,
                 outcome=FormationOutcome.GIVEN_UP,
             )
-        )
-
-    def _draft(self, body: FormationBegun | FormationEnded) -> Draft:
-        return Draft(
-            session=self._owned.session,
-            turn=turn_now(self._owned.state),
-            actor=Actor.SYSTEM,
-            origin=RUNTIME,
-            body=body,
         )
 
     # --- budgets ------------------------------------------------------------------------------

@@ -16,12 +16,11 @@ from pagefault.model.kinds import (
     EventType,
 )
 from pagefault.model.page import Derived, Page
-from pagefault.service.journal import Journal
 from pagefault.service.ownership import Owned
 from pagefault.service.window.content import page_of
-from pagefault.service.window.derived_drafts import Made, write_derived
+from pagefault.service.window.derived_drafts import Made
 from pagefault.service.window.room import check_pins
-from pagefault.service.window.state import SessionState, turn_now
+from pagefault.service.window.state import SessionState
 
 
 def active_goal(state: SessionState) -> Page | None:
@@ -34,7 +33,7 @@ def active_goal(state: SessionState) -> Page | None:
     return goals[-1] if goals else None
 
 
-def plan_goal(owned: Owned, journal: Journal, text: str) -> tuple[list[Draft], PageId | None]:
+def plan_goal(owned: Owned, text: str) -> tuple[list[Draft], PageId | None]:
     """The records that make `text` the goal, and its page's id; if empty, only the end of the
     previous goal. `PinsFull` if the pins leave no room for it, `BadInput` for blanks.
     """
@@ -55,28 +54,13 @@ def plan_goal(owned: Owned, journal: Journal, text: str) -> tuple[list[Draft], P
             supersedes=before.page_id if before else PageId(""),
         ),
     )
-    [draft] = write_derived(
-        [made],
-        session=owned.session,
-        state=state,
-        clean=journal.clean,
-    )
+    [draft] = owned.derive([made])
     assert isinstance(draft.body, PageBody)
     drafts = [replace(draft, actor=Actor.USER)]
     if before is not None and state.table.is_pinned(before.page_id):
-        drafts.append(_bookkeeping(owned, Unpinned(page_id=before.page_id)))
+        drafts.append(owned.draft(Unpinned(page_id=before.page_id), Actor.USER))
     if not text:
         return drafts, None
     check_pins(state, page_of(expected(draft), draft.body), instead=before)
-    drafts.append(_bookkeeping(owned, Pinned(page_id=draft.body.page_id)))
+    drafts.append(owned.draft(Pinned(page_id=draft.body.page_id), Actor.USER))
     return drafts, draft.body.page_id
-
-
-def _bookkeeping(owned: Owned, body: Pinned | Unpinned) -> Draft:
-    return Draft(
-        session=owned.session,
-        turn=turn_now(owned.state),
-        actor=Actor.USER,
-        origin=RUNTIME,
-        body=body,
-    )

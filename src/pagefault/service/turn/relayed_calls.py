@@ -20,7 +20,7 @@ from pagefault.model.errors import (
     PagefaultError,
     RecordGone,
 )
-from pagefault.model.events import CallRefused, Draft, Faulted, MemoryCalled, Searched
+from pagefault.model.events import CallRefused, Faulted, MemoryCalled, Searched
 from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import MODEL_GENERATED, Actor, Level
 from pagefault.model.page import Page
@@ -33,7 +33,6 @@ from pagefault.service.turn.call_server import ARGUMENTS_MAX, as_recorded
 from pagefault.service.turn.memory_calls import MemoryCalls, memory_result
 from pagefault.service.turn.turn import Refuse, ServeFault, ServeSearch, as_kept, read_call
 from pagefault.service.window.results import fault_result, search_result
-from pagefault.service.window.state import turn_now
 
 FRAMING_TOKENS: Final = 120  # of a result besides the page that it loads
 CANDIDATES: Final = 50  # that a search looks at for each hit that may be shown
@@ -156,14 +155,8 @@ class RelayedCalls:
         result = await self.result(clean)
 
         async def verb() -> Seq:
-            draft = Draft(
-                session=owned.session,
-                turn=turn_now(owned.state),
-                actor=Actor.MODEL,
-                origin=MODEL_GENERATED,
-                body=clean,
-                cause=cause,
-                model=owned.runtime.model,
+            draft = owned.draft(
+                clean, Actor.MODEL, MODEL_GENERATED, cause=cause, model=owned.runtime.model
             )
             return (await owned.commit([draft]))[-1].seq
 

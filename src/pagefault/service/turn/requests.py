@@ -10,7 +10,7 @@ from functools import partial
 from pagefault.model.catalogue import UNKNOWN, find_model
 from pagefault.model.events import Draft, Packed, Priced
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import RUNTIME, Actor, LayoutName
+from pagefault.model.kinds import LayoutName
 from pagefault.model.page import Page
 from pagefault.model.request import Request
 from pagefault.pack.manifest import ENTRIES_MAX
@@ -24,7 +24,6 @@ from pagefault.service.turn.auto_recall import TurnRecall
 from pagefault.service.turn.prefetch import Prefetcher
 from pagefault.service.window.plan import plan_request
 from pagefault.service.window.plan_developer import plan_developer
-from pagefault.service.window.state import turn_now
 from pagefault.store.api import PageFilter
 
 
@@ -112,8 +111,7 @@ class Requests:
         body = Priced.of(prices, self._runtime.model)
         if body == state.priced:
             return []
-        session, turn = self._owned.session, turn_now(state)
-        return [Draft(session=session, turn=turn, actor=Actor.SYSTEM, origin=RUNTIME, body=body)]
+        return [self._owned.draft(body)]
 
     def look_ahead(self, text: str = "") -> None:
         """Prefetch what may be wanted next, in idle time."""

@@ -43,7 +43,6 @@ from pagefault.service.derived.labels import Labels
 from pagefault.service.ownership import Owned
 from pagefault.service.window.claim_pages import authority_of
 from pagefault.service.window.content import page_of
-from pagefault.service.window.derived_drafts import write_derived
 from pagefault.truth.claim import Authority, Claim, wording
 from pagefault.truth.claims import ClaimBook, ClaimEntry, may_close
 from pagefault.truth.held import Held, Status
@@ -310,16 +309,10 @@ class StatedClaims:
         self, entry: ClaimEntry, channel: Origin, key: str, *, before: Sequence[Draft] = ()
     ) -> Draft:
         """The record of a claim; `before` are those of the same batch."""
-        state, made = self._owned.state, made_of(entry)
+        made = made_of(entry)
         if entry.claim.type is ClaimType.RETRACTION:  # forgotten with the claim that it retracted
             made = replace(made, derived=replace(made.derived, provenance=(entry.supersedes,)))
-        [draft] = write_derived(
-            [made],
-            session=self._owned.session,
-            state=state,
-            clean=self._runtime.journal.clean,
-            before=before,
-        )
+        [draft] = self._owned.derive([made], before=before)
         return replace(draft, actor=actor_of(channel), key=key)
 
     def check_recited(self, draft: Draft, *instead: PageId) -> None:

@@ -57,7 +57,6 @@ from pagefault.service.runtime import Runtime
 from pagefault.service.window.claim_pages import authority_of
 from pagefault.service.window.content import page_of
 from pagefault.service.window.room import check_pins
-from pagefault.service.window.state import turn_now
 from pagefault.truth.claims import ClaimBook, may_close
 from pagefault.truth.held import kind_of
 from pagefault.truth.subjects import value_key
@@ -403,14 +402,7 @@ class _Plan:
             raise _forgotten(page_id, "was forgotten") from None
 
     def _add(self, body: Body, origin: Origin) -> Draft:
-        draft = Draft(
-            session=self._owned.session,
-            turn=turn_now(self._owned.state),
-            actor=Actor.USER,
-            origin=origin,
-            body=body,
-            cause=self._cause,
-        )
+        draft = self._owned.draft(body, Actor.USER, origin, cause=self._cause)
         self.drafts.append(draft)
         return draft
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection
@@ -45,7 +44,6 @@ _LEVEL: Final = 9
 _GZIP: Final = 31  # zlib's number for gzip with the largest window
 _DEFLATE: Final = -15
 _GZIP_HEADER_BYTES: Final = 10  # ours: no name, no comment
-_STUB: Final = re.compile(r"([0-9]{8,})\.g([0-9]+)\.archived")
 
 
 def stub_name(number: int, generation: int) -> str:
@@ -62,12 +60,8 @@ def kept_name(number: int, generation: int) -> str:
 
 def parse_stub_name(name: str) -> tuple[int, int] | None:
     """Segment and generation, or None if this is not a stub's name."""
-    match = _STUB.fullmatch(name)
-    if match is None:
-        return None
-    number, generation = int(match[1]), int(match[2])
-    is_named_so = number > 0 and stub_name(number, generation) == name
-    return (number, generation) if is_named_so else None
+    stem = name.removesuffix(".archived")
+    return parse_name(f"{stem}.jsonl") if stem != name else None
 
 
 def parse_packed_name(name: str) -> tuple[int, int] | None:

@@ -31,7 +31,7 @@ from pagefault.language.analyzer import ANALYZER
 from pagefault.language.sought import Sought, alternatives
 from pagefault.model.errors import StoreBusy, StoreError
 from pagefault.model.events import Erased, Event, PageBody, SessionOpened
-from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
+from pagefault.model.ids import FOREVER, NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import DERIVED_STEMS, ORIGINS, Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.model.wanted import SearchFilter
@@ -540,7 +540,7 @@ class SqliteIndex:
     def history(self, scope: Scope) -> frozenset[int]:
         with self._connections.read() as db:
             if scope.is_everything:
-                ranges = [(ALL, _EVER)]
+                ranges = [(ALL, FOREVER)]
             else:
                 ranges = [(part.span, upto) for _, upto, part in self._parts(db, scope)]
             return frozenset(
@@ -845,7 +845,6 @@ class _Part(NamedTuple):
 
 
 _PARTS_MAX: Final = 4_096
-_EVER: Final = Seq(2**62)
 
 
 def _array_within(span: Span, places: Collection[int]) -> str:

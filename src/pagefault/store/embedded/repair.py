@@ -21,7 +21,7 @@ from pagefault.store.embedded.scan import Problem, Scan, Surroundings, problems,
 from pagefault.store.embedded.segment import Segment
 from pagefault.store.embedded.segment_format import FILE_BYTES_MAX, TEMPORARY, Header, file_name
 from pagefault.store.embedded.staging import vouch
-from pagefault.store.references import targets
+from pagefault.store.references import ranges, targets
 from pagefault.store.soundness import sound
 
 _NONE = (Seq(1), NOTHING)
@@ -293,7 +293,7 @@ class Repairer:
         path = segment.put(self.disk, header.generation, mended.new.data)
         segment.destroy(self.disk)
         report.rewritten.append(path)
-        report.lost += _ranges(mended.lost)
+        report.lost += ranges(mended.lost)
         return mended
 
     def _salvaged_last(self, data: bytes, result: Scan) -> Seq:
@@ -351,7 +351,7 @@ class Repairer:
             lost_line=self.lost_line,
         )
         report.rewritten.append(self._place(number, 0, mended.new.data))
-        report.lost += _ranges(mended.lost)
+        report.lost += ranges(mended.lost)
         return mended
 
     def _place(self, number: int, generation: int, data: bytes) -> Path:
@@ -389,14 +389,3 @@ def _size(path: Path) -> int:
         return status(path).st_size
     except OSError:
         return 0
-
-
-def _ranges(seqs: Sequence[Seq]) -> list[tuple[Seq, Seq]]:
-    """Ascending seqs as inclusive ranges."""
-    told: list[tuple[Seq, Seq]] = []
-    for seq in seqs:
-        if told and told[-1][1] == seq - 1:
-            told[-1] = (told[-1][0], seq)
-        else:
-            told.append((seq, seq))
-    return told
