@@ -99,9 +99,7 @@ _MARKUP: Final = re.compile(
 )
 _SPEAKER: Final = re.compile(r"(?:\A|\n[^\S\n]*\n)[^\S\n]*(?:Human|Assistant)[^\S\n]*:")
 _CITATION: Final = re.compile(r"\[(?=\s*ref\s*:)", re.IGNORECASE)
-_CITED: Final = re.compile(
-    rf"[\[\]⁅\n]|(?<![^\W_]){_OUR_ID}|git\s*:\s*[0-9a-f]", re.IGNORECASE
-)
+_CITED: Final = re.compile(rf"[\[\]⁅\n]|(?<![^\W_]){_OUR_ID}|git\s*:\s*[0-9a-f]", re.IGNORECASE)
 """What decides whether a bracket names a source: brackets, line ends, pages and commits."""
 _LABEL: Final = re.compile(
     # At the start of a line, after any bullets, quotes, numbers or speaker …

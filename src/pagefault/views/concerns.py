@@ -85,7 +85,8 @@ def concerns(
         yield Concern(
             what=f"{counted(bill.unpriced, 'request')} to a model with unknown prices.",
             why="The bill counts their tokens but not their cost.",
-            do="Choose a price list: the setting `prices` in `pagefault config`.",
+            do='Choose a price list: `prices = "NAME"` in the file of `pagefault config path`, or '
+            "PAGEFAULT_PRICES=NAME. `pagefault models` lists the names.",
         )
     for judged in metrics.red_flags if metrics is not None else ():
         yield _missed(judged)
