@@ -166,13 +166,13 @@ def _notes(told: Bill) -> list[str]:
         )
     if total.estimated:
         notes.append(
-            f"{total.estimated:,} of {plural(priced, 'request')} estimated: the provider reported no "
-            "cache use"
+            f"{total.estimated:,} of {plural(priced, 'request')} estimated: the provider reported "
+            "no cache use"
         )
     if total.impossible.requests:
         notes.append(
-            f"{plural(total.impossible.requests, 'request')} not compared, because the whole history "
-            f"would not fit the model: {total.impossible.cost:,.0f}"
+            f"{plural(total.impossible.requests, 'request')} not compared, because the whole "
+            f"history would not fit the model: {total.impossible.cost:,.0f}"
         )
     if total.unmarked.requests and total.marking_saves >= 1:
         notes.append(
@@ -186,7 +186,8 @@ def _notes(told: Bill) -> list[str]:
         )
     if total.unpriced:
         notes.append(
-            f"{plural(total.unpriced, 'request')} to models without known prices: only tokens counted"
+            f"{plural(total.unpriced, 'request')} to models without known prices: only tokens are "
+            "counted"
         )
     lists = sorted({f"{model or 'all'}: {name}" for model, name in told.prices.items()})
     notes.append(f"“without us” is always an estimate; prices: {', '.join(lists) or 'none'}")
