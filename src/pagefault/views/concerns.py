@@ -86,7 +86,7 @@ def concerns(
             what=f"{counted(bill.unpriced, 'request')} to a model with unknown prices.",
             why="The bill counts their tokens but not their cost.",
             do="Set PAGEFAULT_PRICES to a model with such prices (`pagefault models`), or to "
-            'READ/WRITE, as 0.10/1.25. `prices = "…"` in the file of `pagefault config path` keeps it.',
+            "READ/WRITE, as 0.10/1.25; or write `prices` into the file of `pagefault config path`.",
         )
     for judged in metrics.red_flags if metrics is not None else ():
         yield _missed(judged)
