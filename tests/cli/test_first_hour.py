@@ -64,6 +64,15 @@ def test_a_search_names_imported_sessions_by_their_titles(cli: Cli, root: Path) 
     assert cli("--root", root, "status", f"import:chatgpt:{KEY[:8]}").code == 0
 
 
+def test_a_title_is_no_name_for_what_cannot_be_undone_and_the_name_is_told(
+    cli: Cli, root: Path
+) -> None:
+    told = cli("--root", root, "forget", "msg_1", "--session", TITLE, "--yes")
+    assert told.code == 3
+    assert f"did you mean 'import:chatgpt:{KEY}'? what cannot be undone" in told.err
+    assert cli("--root", root, "search", "oak").out
+
+
 def test_lists_of_imports_fit_sixty_columns(
     cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +101,16 @@ def test_an_empty_folder_is_a_problem_and_the_formats_are_named(cli: Cli, tmp_pa
     assert told.code == 1
     assert "claude-code, codex, chatgpt" in told.err
     assert not (tmp_path / "m").exists()
+
+
+def test_a_memory_within_what_is_imported_is_named_once_and_not_read(
+    cli: Cli, root: Path, export: Path
+) -> None:
+    told = cli("--root", root, "import", export.parent, "--dry-run", "--json").data
+    assert [one["place"] for one in told["flaws"]] == [str(root)]
+    assert "a memory of pagefault" in told["flaws"][0]["why"]
+    assert [one["source"] for one in told["sources"]] == ["chatgpt"]
+    assert told["ignored"] == 0
 
 
 def test_times_of_a_page_are_local_where_it_is_listed_and_where_it_is_shown(

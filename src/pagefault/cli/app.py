@@ -238,7 +238,8 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
     found = by_id or by_name or [row for row in rows if name in spellings(row.name)]
     if not found:
         found = [row for row in rows if name in short_names(row.name)]
-    if not found and not in_full:
+    begun: list[SessionRow] = []
+    if not found:
         begun = begun_by(name, rows)
         if not begun and name:
             titles = await titles_of(memory, rows)
@@ -246,11 +247,12 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
                 one for one, title in titles.items() if title.casefold().startswith(name.casefold())
             }
             begun = [row for row in rows if row.session_id in told]
+    if not found and not in_full:
         row = meant(begun) if len({one.name for one in begun}) == 1 else None
         found = [] if row is None else [row]
     if not found:
         missing = not_found(name, rows)
-        if in_full and name and (begun := begun_by(name, rows)):
+        if in_full and name and begun:
             names = ", ".join(repr(row.name or row.session_id) for row in begun[:NAMES_TOLD])
             missing.hint = f"did you mean {names}? what cannot be undone takes names in full"
         raise missing
