@@ -309,8 +309,8 @@ def _engine(config: Config) -> Check:
     try:
         remote_engine(config)
     except PagefaultError as error:
-        if not config.engine.model:  # only `chat` and `form` need one of their own
-            found = f"{error.message}: only `chat` and `form` use one"
+        if not config.engine.model:  # search, packs, MCP and the proxy need none
+            found = f"{error.message}: only what asks one itself needs it, as `chat` and `form` do"
             return Check("engine", "ok", found, error.hint)
         return Check("engine", "warn", error.message, error.hint)
     told = f"{config.engine.model} at {config.shown('engine.base_url')}"
