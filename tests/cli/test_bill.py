@@ -50,8 +50,8 @@ def test_the_bill_of_all_has_a_row_for_each_session_and_their_sum(
     assert told["rows"][1]["added"]["cost"] is None, "nobody knows its prices"
     assert told["rows"][0]["added"]["cost"] is not None
     assert "pagefault rewrote it: old messages left together" in shown.out
-    assert "estimated, because the provider reported no cache use: 21 of 21" in shown.err
-    assert "only tokens are counted: 1" in shown.err
+    assert "21 of 21 requests estimated: the provider reported no cache use" in shown.err
+    assert "1 request to models without known prices: only tokens are counted" in shown.err
 
 
 def test_money_is_told_where_somebody_says_what_tokens_cost(cli: Cli, billed_root: Path) -> None:

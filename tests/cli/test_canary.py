@@ -65,7 +65,7 @@ async def test_a_canary_comes_home_through_a_proxy_that_runs_and_leaves_no_trace
 ) -> None:
     async with standing(upstream, root=tmp_path / "m") as to:
         code, checks = await checked(running(to, tmp_path / "m"), tmp_path / "m", capsys)
-        assert code == 1  # no engine is configured
+        assert code == 0, "no engine is configured, and none is needed"
         assert checks["canary"]["status"] == "ok", checks["canary"]
         for words in ("kept in the log", "paged out of a window", "found again", "(running)"):
             assert words in checks["canary"]["found"]

@@ -177,8 +177,8 @@ def test_doctor_answers_for_every_check(cli: Cli, memory_root: Path) -> None:
     told = cli("--root", memory_root, "doctor", "--json")
     statuses = {check["name"]: check["status"] for check in told.data["checks"]}
     assert statuses["sqlite"] == statuses["tokenizer"] == statuses["index"] == "ok"
-    assert statuses["engine"] == "warn"
-    assert told.code == 1
+    assert statuses["engine"] == "ok", "no model is configured, and none is needed"
+    assert told.code == 0
     assert all(c["advice"] for c in told.data["checks"] if c["status"] != "ok")
 
 
@@ -199,8 +199,9 @@ def test_doctor_is_content_with_a_configured_endpoint(
 
 def test_doctor_sees_a_folder_that_others_can_read(cli: Cli, memory_root: Path) -> None:
     memory_root.chmod(0o755)
-    checks = cli("--root", memory_root, "doctor", "--no-canary", "--json").data["checks"]
-    root = next(check for check in checks if check["name"] == "root")
+    told = cli("--root", memory_root, "doctor", "--no-canary", "--json")
+    assert told.code == 1, "a warning"
+    root = next(check for check in told.data["checks"] if check["name"] == "root")
     assert root["status"] == "warn"
     assert "chmod 700" in root["advice"]
 

@@ -241,6 +241,22 @@ def test_a_line_that_cites_ends_in_its_own_sources_only(source: str) -> None:
     assert uncited(f"[ {uncited(line)}") == f"[ {uncited(line)}"
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("[Ann [b] msg_9]", "⁅Ann [b] msg_9]"),
+        ("[Ann [b [c] d] msg_9]", "⁅Ann [b [c] d] msg_9]"),
+        ("[see [msg_3] and msg_9]", "⁅see ⁅msg_3] and msg_9]"),
+        (f"[{'so ' * 40}msg_9]", f"⁅{'so ' * 40}msg_9]"),
+        ("x[0] msg_9", "x[0] msg_9"),
+        ("[x\nmsg_9]", "[x\nmsg_9]"),
+    ],
+)
+def test_a_bracket_names_a_source_whatever_else_is_in_it(text: str, shown: str) -> None:
+    assert uncited(text) == shown
+    assert uncited(shown) == shown
+
+
 @pytest.mark.parametrize("text", ["a[0]", "[x]", "[imsg_9]", "[msg]", "msg_9", "list[foo_9]", "[]"])
 def test_brackets_that_name_no_page_stay(text: str) -> None:
     assert uncited(text) == text

@@ -32,6 +32,13 @@ def test_units_leave_out_nothing_but_white_space_and_never_overlap(text: str) ->
     [
         ("One. Two! Three?", ["One.", "Two!", "Three?"]),
         ("Mr. Smith paid 3.5 vs. 4.0, e.g. at 10:30 a.m. today.", None),
+        ("Der Umzug ist am 3. März, und der 2. Stock ist frei.", None),
+        (
+            "Vom 3. bis 5. Mai sind wir weg. Dann nicht.",
+            ["Vom 3. bis 5. Mai sind wir weg.", "Dann nicht."],
+        ),
+        ("I am 12. My brother is 5.", ["I am 12.", "My brother is 5."]),
+        ("Es sind 3. Und dann 4.", ["Es sind 3.", "Und dann 4."]),
         ("See v1.2.3. Then go.", ["See v1.2.3.", "Then go."]),
         ('He said "no." Then he left.', ['He said "no."', "Then he left."]),
         ("Wait… what?! Yes.", ["Wait…", "what?!", "Yes."]),

@@ -17,6 +17,10 @@ NAMES = {
     "claude:0197a3c2-1111-7222-8333-a8f1837797e9:6ec3dd@~0b673292d3ecbceb": "0197a3c2-1111",
     "claude:0197a3c2-2222-7222-8333-a8f1837797e9:6ec3dd@~0b673292d3ecbceb": "0197a3c2-2222",
     "codex:77aa3c2e-1111-7222-8333-a8f1837797e9:6ec3dd@~": "77aa3c2e",
+    "import:chatgpt:6790a1b2-31c4-8004-9f7e-2a5b6c7d8e9f": "import:chatgpt:6790a1b2-31c4",
+    "import:chatgpt:6790a1b2-77aa-8004-9f7e-2a5b6c7d8e9f": "import:chatgpt:6790a1b2-77aa",
+    "import:codex:67a1c3d4-2222-7004-9f7e-2a5b6c7d8e9f": "import:codex:67a1c3d4",
+    "import:notes:diary.md": "import:notes:diary.md",
     "notes": "notes",
     "planning": "planning",
 }

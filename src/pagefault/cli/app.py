@@ -118,15 +118,14 @@ class App:
                 config = replace(config, root=MEMORY)
             else:
                 more["read_only"] = True
-        async with self.memory(config, **more) as memory:
-            if not memory.is_adopted:
-                from pagefault.store.embedded.adoption import not_adopted
-
-                raise not_adopted(Path(config.root))
+        async with self.memory(config, to_write=True, **more) as memory:
             yield memory
 
     @asynccontextmanager
-    async def memory(self, config: Config, **more: Unpack[Wiring]) -> AsyncIterator[Memory]:
+    async def memory(
+        self, config: Config, *, to_write: bool = False, **more: Unpack[Wiring]
+    ) -> AsyncIterator[Memory]:
+        """The memory as `more` says. Raises `NotAdopted` `to_write` to one that is not."""
         from pagefault.service.bootstrap import open_memory, wiring_of
 
         self.term.detail(f"memory: {config.root}")
@@ -135,6 +134,10 @@ class App:
             opening = open_memory(config.root, **wiring_of(config, more))
             memory = await opening.__aenter__()
         try:
+            if to_write and not memory.is_adopted:
+                from pagefault.store.embedded.adoption import not_adopted
+
+                raise not_adopted(Path(config.root))
             for notice in memory.notices:
                 self.term.note(f"note: {worded(notice)}")
             yield memory
@@ -181,9 +184,11 @@ async def titles_of(memory: Memory, rows: Sequence[SessionRow]) -> dict[str, str
 
 async def shown_titles(memory: Memory, rows: Sequence[SessionRow]) -> dict[str, str]:
     """The titles of imported and proxied sessions, whose names tell a reader little."""
-    from pagefault.views.titles import proxied_titles
+    from pagefault.views.titles import titles_by_words
 
-    return await titles_of(memory, rows) | await proxied_titles(memory, rows, str)
+    titles = await titles_of(memory, rows)
+    untitled = [row for row in rows if row.session_id not in titles]
+    return titles | await titles_by_words(memory, untitled, str)
 
 
 async def find_kept(memory: Memory, name: str | None) -> str:
@@ -233,7 +238,8 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
     found = by_id or by_name or [row for row in rows if name in spellings(row.name)]
     if not found:
         found = [row for row in rows if name in short_names(row.name)]
-    if not found and not in_full:
+    begun: list[SessionRow] = []
+    if not found:
         begun = begun_by(name, rows)
         if not begun and name:
             titles = await titles_of(memory, rows)
@@ -241,11 +247,12 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
                 one for one, title in titles.items() if title.casefold().startswith(name.casefold())
             }
             begun = [row for row in rows if row.session_id in told]
+    if not found and not in_full:
         row = meant(begun) if len({one.name for one in begun}) == 1 else None
         found = [] if row is None else [row]
     if not found:
         missing = not_found(name, rows)
-        if in_full and name and (begun := begun_by(name, rows)):
+        if in_full and name and begun:
             names = ", ".join(repr(row.called) for row in begun[:NAMES_TOLD])
             missing.hint = f"did you mean {names}? what cannot be undone takes names in full"
         raise missing
@@ -400,6 +407,19 @@ class Command(click.Command):
         if first is not None and "SESSION" in first.make_metavar(ctx) and not takes_it:
             args = _named_first(args)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click's; then it says that a dry run changed nothing."""
+        app = ctx.ensure_object(App)
+        try:
+            done, left = super().invoke(ctx), None
+        except click.exceptions.Exit as exits:
+            done, left = None, exits
+        if app.dry_run and not app.as_json:
+            app.term.note("nothing was changed")
+        if left is not None:
+            raise left
+        return done
 
 
 def _named_first(args: Sequence[str]) -> list[str]:

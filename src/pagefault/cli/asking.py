@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import click
 
-from pagefault.cli.app import App, called, find_session, json_option, names_of, options
+from pagefault.cli.app import (
+    App,
+    called,
+    find_session,
+    json_option,
+    names_of,
+    options,
+    titles_of,
+)
 from pagefault.cli.proxied import CLIENT_DECIDES, resident_pages
-from pagefault.cli.term import iso, local, plural, printable
+from pagefault.cli.term import cut, iso, local, plural, printable
 from pagefault.cli.wording import LIMIT, ONLY_SOURCE
 from pagefault.model.kinds import Kind, Modality, Profile
 
@@ -208,7 +216,7 @@ def ask(
                 "total": result.total,
                 "left_out": result.left_out,
                 "tokens": result.tokens,
-                "hits": await _hits(memory, session, result),
+                "hits": await _hits(memory, session, result, titled=not app.as_json),
             }
 
     found = app.run(read())
@@ -231,6 +239,13 @@ def search_words(
 ) -> None:
     """Search one session or all: `recall search`, `pages search` and `search`."""
     query = " ".join(words)
+    if not query.strip():
+        from pagefault.model.errors import BadInput
+
+        raise BadInput(
+            "there are no words to search for",
+            hint="`pagefault recall recent` lists the latest pages",
+        )
     ask(
         app,
         lambda asked, wanted, limit, tokens: asked.recall(
@@ -250,9 +265,12 @@ def search_words(
 
 
 async def _hits(
-    memory: Memory, session: Session | None, result: SearchResult
+    memory: Memory, session: Session | None, result: SearchResult, *, titled: bool
 ) -> list[dict[str, Any]]:
+    """Their sessions by name; an imported one's, if `titled`, by its title, which is a name too."""
     names = await names_of(memory) if result.hits else {}
+    if titled and session is None and any(hit.source for hit in result.hits):
+        names |= await titles_of(memory, await memory.sessions())
     resident = None if session is None else await resident_pages(memory, session)
     return [
         {
@@ -316,6 +334,11 @@ def _print(app: App, found: dict[str, Any]) -> None:
     is_ranked = any(hit["score"] for hit in hits)
     if is_ranked:  # a row that says 0.00 tells a reader nothing
         hits = [hit for hit in hits if round(hit["relevance"], 2)] or hits[:1]
+    if not found["session"]:
+        from pagefault.service.lookup.names import brief
+
+        named = [cut(brief(str(hit["session"])), app.term.width // 3) for hit in hits]
+        hits = [hit | {"session": name} for hit, name in zip(hits, named, strict=True)]
     is_known = any(hit["resident"] is not None for hit in hits)
     has_state = is_known or any(hit["history"] or hit["lapse"] for hit in hits)
     columns = {
@@ -334,6 +357,7 @@ def _print(app: App, found: dict[str, Any]) -> None:
         list(columns),
         [[_cell(hit, field) for field in columns.values()] for hit in hits],
         right="relevance tokens",
+        spare=("tokens", "also", "from", "who", "said"),
         below=[_shown(app, hit) for hit in hits] if is_ranked else (),
     )
     _tell_of_archives(app, hits)
@@ -377,10 +401,6 @@ def _cell(hit: dict[str, Any], field: str) -> str:
     match field:
         case "relevance":
             return f"{hit['relevance']:.2f}"
-        case "session":
-            from pagefault.service.lookup.names import brief
-
-            return brief(str(hit["session"]))
         case "who":
             return str(hit["speaker"] or hit["role"])
         case "also":

@@ -44,7 +44,7 @@ def bill(
     until: str | None,
     worth: tuple[str, ...],
 ) -> None:
-    """What requests cost, and what they would have cost without us: saved, or lost.
+    """Show what requests cost, and what they would have cost without pagefault.
 
     Of SESSION, or of all sessions. `without us` is the client's own whole history, sent each time
     to the same provider under the same caching rules: an estimate, explained in docs/bill.md. Costs
@@ -78,7 +78,7 @@ def bill(
         return
     total = told.total
     if not total.requests:
-        app.term.note("no requests were sent")
+        app.term.note("no requests were sent yet, so there is nothing to bill")
         return
     from pagefault.pack.bill import MISSES, PARTS
     from pagefault.service.lookup.names import brief
@@ -166,12 +166,13 @@ def _notes(told: Bill) -> list[str]:
         )
     if total.estimated:
         notes.append(
-            f"estimated, because the provider reported no cache use: {total.estimated} of {priced}"
+            f"{total.estimated:,} of {plural(priced, 'request')} estimated: the provider reported "
+            "no cache use"
         )
     if total.impossible.requests:
         notes.append(
-            f"would not fit the model without us, so not compared: "
-            f"{plural(total.impossible.requests, 'request')}, {total.impossible.cost:,.0f}"
+            f"{plural(total.impossible.requests, 'request')} not compared, because the whole "
+            f"history would not fit the model: {total.impossible.cost:,.0f}"
         )
     if total.unmarked.requests and total.marking_saves >= 1:
         notes.append(
@@ -184,7 +185,10 @@ def _notes(told: Bill) -> list[str]:
             f"{total.marks_saved:,.0f} less, which is included in the savings"
         )
     if total.unpriced:
-        notes.append(f"without known prices, so only tokens are counted: {total.unpriced}")
+        notes.append(
+            f"{plural(total.unpriced, 'request')} to models without known prices: only tokens are "
+            "counted"
+        )
     lists = sorted({f"{model or 'all'}: {name}" for model, name in told.prices.items()})
-    notes.append(f"without us is an estimate always; prices: {', '.join(lists) or 'none'}")
+    notes.append(f"“without us” is always an estimate; prices: {', '.join(lists) or 'none'}")
     return notes

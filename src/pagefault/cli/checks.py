@@ -10,12 +10,13 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pagefault.cli.app import App
 from pagefault.cli.config import paths
-from pagefault.cli.term import iso, plural
+from pagefault.cli.term import plural
 from pagefault.cli.upkeep import store_tools
 from pagefault.model.errors import BadInput, PagefaultError
 
@@ -65,7 +66,7 @@ def run_checks(app: App, *, network: bool, canary: bool, live: bool) -> Iterator
         yield _clock(newest_ms)
         engine = _engine(config)
         yield engine
-        if network and engine.status == "ok":
+        if network and engine.status == "ok" and config.engine.model:
             yield _network(app, config)
         yield _redaction(config)
         if config.embedder:
@@ -283,15 +284,20 @@ def _newest_ms(store: Store) -> int:
 def _clock(newest_ms: int) -> Check:
     now_ms = int(time.time() * 1000)
     if now_ms < EPOCH_2026_MS:
-        return Check("clock", "fail", f"{iso(now_ms)} is in the past", "set the system clock")
+        return Check("clock", "fail", f"{_clocked(now_ms)} is in the past", "set the system clock")
     if newest_ms > now_ms + 60_000:
         return Check(
             "clock",
             "warn",
-            f"{iso(now_ms)}, before the newest record ({iso(newest_ms)})",
+            f"{_clocked(now_ms)}, before the newest record ({_clocked(newest_ms)})",
             "set the system clock; the order of records is safe, their times are not",
         )
-    return Check("clock", "ok", iso(now_ms))
+    return Check("clock", "ok", _clocked(now_ms))
+
+
+def _clocked(at_ms: int) -> str:
+    moment = datetime.fromtimestamp(at_ms / 1000).astimezone()
+    return moment.isoformat(sep=" ", timespec="seconds")
 
 
 # --- engine ---------------------------------------------------------------------------------------
@@ -303,6 +309,9 @@ def _engine(config: Config) -> Check:
     try:
         remote_engine(config)
     except PagefaultError as error:
+        if not config.engine.model:  # search, packs, MCP and the proxy need none
+            found = f"{error.message}: only what asks one itself needs it, as `chat` and `form` do"
+            return Check("engine", "ok", found, error.hint)
         return Check("engine", "warn", error.message, error.hint)
     told = f"{config.engine.model} at {config.shown('engine.base_url')}"
     return Check("engine", "ok", f"{told} (not tested; --network tests it)")

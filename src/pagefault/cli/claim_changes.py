@@ -261,8 +261,7 @@ def validate(
             said = "; ".join(f"{look.ref}: {look.why}" for look in one.looks if look.why)
             app.term.line(f"{one.claim_id}  {one.outcome}{f'  {said}' if said else ''}")
         failed = sum(one.outcome == "fail" for one in found)
-        written = ", nothing was written" if app.dry_run else ""
-        app.term.note(f"{plural(len(found), 'claim')}, {failed:,} failed{written}")
+        app.term.note(f"{plural(len(found), 'claim')}, {failed:,} failed")
     if any(one.outcome == "fail" for one in found):
         raise click.exceptions.Exit(1)
 
@@ -407,7 +406,7 @@ def changed(
         if app.as_json:
             app.term.data({"claim_id": done, "done": False})
         else:
-            app.term.note(f"would be {done}; nothing was changed")
+            app.term.note(f"would be {done}")
     elif app.as_json:
         app.term.data(claim_object(done))
     else:

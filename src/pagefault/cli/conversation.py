@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pagefault.cli import INTERRUPTED, chat
 from pagefault.cli.outcome import describe
 from pagefault.cli.status import pages_of
-from pagefault.cli.term import Term, plural
+from pagefault.cli.term import Term, local_said, plural
 from pagefault.model.errors import PagefaultError
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Chat:
         for page_id in page_ids:
             page = self._runner.run(self._session.page(page_id))
             who = page.speaker or str(page.row.role)
-            when = page.occurred_at[:16].replace("T", " ")
+            when = local_said(page.occurred_at)
             head = f"{page_id} · {who}{', ' + when if when else ''} · turn {page.row.turn}"
             self._term.line(self._term.style(head, "bold"))
             self._term.text(page.text, indent="  ")

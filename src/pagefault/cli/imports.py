@@ -81,7 +81,11 @@ def read(app: App, paths: tuple[Path, ...], yes: bool, watch: bool, for_s: float
         _tell(app, planned)
     if watch:
         app.run(_watch(app, paths, for_s))
-    if planned.flaws and not planned.messages and not planned.known:
+    if (
+        not planned.messages
+        and not planned.known
+        and (planned.flaws or not (planned.sources or watch))
+    ):
         raise click.exceptions.Exit(PROBLEMS)
 
 
@@ -210,7 +214,10 @@ def _tell(app: App, report: ImportReport, *, talk: bool = False) -> None:
         if report.run:
             term.note(f"`pagefault import approve --import {report.run}` allows recall")
     elif not report.sources:
-        term.note("no known format found: `pagefault import read --help` lists the formats")
+        from pagefault.history.recognise import SOURCES
+
+        term.warn(f"nothing to import: looked for files of {', '.join(SOURCES)}")
+        term.note("`pagefault import read --help` explains these formats")
 
 
 def _tell_flaws(app: App, report: ImportReport) -> None:
@@ -332,11 +339,13 @@ def _print(app: App, found: Sequence[ImportedSession]) -> None:
             ]
         )
     elif found:
+        from pagefault.service.lookup.names import brief
+
         app.term.table(
             ["session", "project", "pages", "approved", "import", "title"],
             [
                 [
-                    one.name,
+                    brief(one.name),
                     one.project,
                     f"{one.pages:,}",
                     "yes" if one.is_approved else "no",
@@ -346,4 +355,5 @@ def _print(app: App, found: Sequence[ImportedSession]) -> None:
                 for one in found
             ],
             right="pages",
+            spare=("project", "import"),
         )

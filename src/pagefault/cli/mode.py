@@ -56,6 +56,8 @@ def mode(app: App, mode: str | None, session_name: str | None) -> None:
         return
     app.term.line(f"new sessions: {told['mode']}")
     if told["sessions"]:
+        from pagefault.service.lookup.names import brief
+
         app.term.table(
-            ["session", "mode"], [[one["session"], one["mode"]] for one in told["sessions"]]
+            ["session", "mode"], [[brief(one["session"]), one["mode"]] for one in told["sessions"]]
         )

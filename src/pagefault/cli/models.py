@@ -61,6 +61,7 @@ def ls(app: App, names: tuple[str, ...]) -> None:
             for model in chosen
         ],
         right="window reserve read write lifetime minimum cliff",
+        spare=("cliff", "minimum", "lifetime", "reserve"),
     )
     for model in chosen:
         if not model.is_known:

@@ -77,8 +77,8 @@ def raise_(app: App, page_id: str, digest: str, session_name: str | None) -> Non
     told, names = app.run(work())
     _print(app, told, names)
     if not app.as_json:
-        done = "nothing was changed" if app.dry_run else "it counts as approved by you"
-        app.term.note(f"the digest is that of {told.page_id}: {done}")
+        done = "it would count" if app.dry_run else "it counts"
+        app.term.note(f"the digest is that of {told.page_id}: {done} as approved by you")
 
 
 @origins.command(cls=Command)

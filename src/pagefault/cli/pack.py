@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,10 +14,12 @@ from pagefault.cli.app import (
     App,
     Command,
     complete_session,
+    either,
     find_row,
     json_option,
     number_option,
     options,
+    session_either,
     session_option,
 )
 from pagefault.cli.term import plural, redacted
@@ -28,6 +30,7 @@ from pagefault.views.files import file_of, place
 if TYPE_CHECKING:
     from pagefault.activity.commits import Commit
     from pagefault.pack.context_pack import ContextPack
+    from pagefault.service.lookup.imported import ImportedSession
     from pagefault.service.memory import Memory
     from pagefault.service.session import Session
 
@@ -149,16 +152,20 @@ def pack(
     {_JSON}
     """,
 )
+@session_either
 @session_option
 @_packing
-def handoff(app: App, /, session_name: str | None, **options: Any) -> None:
+def handoff(
+    app: App, /, session_named: str | None, session_name: str | None, **options: Any
+) -> None:
     async def make(asked: Session | Memory, given: dict[str, Any]) -> ContextPack:
         from pagefault.service.session import Session
 
         assert isinstance(asked, Session)
         return await asked.handoff(**given)
 
-    _hand_on(app, make, session_name, "HANDOFF", everywhere=False, **options)
+    name = either(session_named, session_name)
+    _hand_on(app, make, name, "HANDOFF", everywhere=False, **options)
 
 
 @click.command(
@@ -166,19 +173,22 @@ def handoff(app: App, /, session_name: str | None, **options: Any) -> None:
     cls=Command,
     help=f"""Summarise what a session or project is about, and how its work is run.
 
-    Made from the log each time, so it is never out of date. Without --session it covers the
-    sessions used last.
+    Made from the log each time, so it is never out of date. Without SESSION it covers the sessions
+    used last.
 
     {_JSON}
     """,
 )
+@session_either
 @_only_session
 @_packing
-def synopsis(app: App, /, session_name: str | None, **options: Any) -> None:
+def synopsis(
+    app: App, /, session_named: str | None, session_name: str | None, **options: Any
+) -> None:
     async def make(asked: Session | Memory, given: dict[str, Any]) -> ContextPack:
         return await asked.synopsis(**given)
 
-    _hand_on(app, make, session_name, "SYNOPSIS", **options)
+    _hand_on(app, make, either(session_named, session_name), "SYNOPSIS", **options)
 
 
 @click.command(
@@ -192,6 +202,7 @@ def synopsis(app: App, /, session_name: str | None, **options: Any) -> None:
     {_JSON}
     """,
 )
+@session_either
 @_only_session
 @click.option(
     "--since", metavar="WHEN", help='Only changes since WHEN: 2026-03-01, yesterday, "3 days ago".'
@@ -199,7 +210,13 @@ def synopsis(app: App, /, session_name: str | None, **options: Any) -> None:
 @click.option("--git", "git_range", metavar="RANGE", help="Commits to include, as for `git log`.")
 @_packing
 def digest(
-    app: App, /, session_name: str | None, since: str | None, git_range: str | None, **options: Any
+    app: App,
+    /,
+    session_named: str | None,
+    session_name: str | None,
+    since: str | None,
+    git_range: str | None,
+    **options: Any,
 ) -> None:
     from pagefault.cli.git_range import commits_of
 
@@ -210,7 +227,7 @@ def digest(
     async def make(asked: Session | Memory, given: dict[str, Any]) -> ContextPack:
         return await asked.digest(since_ms, commits=commits, **given)
 
-    _hand_on(app, make, session_name, "DIGEST", **options)
+    _hand_on(app, make, either(session_named, session_name), "DIGEST", **options)
 
 
 def _hand_on(
@@ -235,21 +252,23 @@ def _hand_on(
         given["at"] = last_ms(at, datetime.now(UTC))
     before = None if older is None else ContextPack.from_json(older.read_text("utf-8"))
 
-    async def read() -> tuple[ContextPack, str, int]:
+    async def read() -> tuple[ContextPack, str, int, list[ImportedSession]]:
         async with app.reading() as memory:
             asked: Session | Memory = memory
             of = "all"
+            waiting = [one for one in await memory.imports() if not one.is_approved]
             if session_name is not None or not everywhere:
                 row = await find_row(memory, session_name)
                 asked = await memory.session(row.session_id, create=False)
                 of = row.called
+                waiting = [one for one in waiting if one.session_id == row.session_id]
             made = await make(asked, given)
             least = 0
             if made.token_budget.trimmed and not made.token_budget.used:
                 least = await _least(lambda budget: make(asked, given | {"budget": budget}), budget)
-            return made, of, least
+            return made, of, least, waiting
 
-    made, of, least = app.run(read())
+    made, of, least, waiting = app.run(read())
     form = "json" if app.as_json else form
     if before is not None:
         changes = made.since(before)
@@ -278,7 +297,7 @@ def _hand_on(
     else:
         for line in made.text(form).splitlines():
             app.term.line(line)
-    _note(app, made, least)
+    _note(app, made, least, waiting)
 
 
 async def _least(make: Callable[[int], Awaitable[ContextPack]], empty: int) -> int:
@@ -299,11 +318,17 @@ async def _least(make: Callable[[int], Awaitable[ContextPack]], empty: int) -> i
     return holds
 
 
-def _note(app: App, made: ContextPack, least: int) -> None:
+def _note(app: App, made: ContextPack, least: int, waiting: Sequence[ImportedSession]) -> None:
     tokens = made.token_budget
     left = f", {plural(made.left_out_total, 'item')} left out" if made.left_out_total else ""
     app.term.note(f"{tokens.used:,} of {tokens.target:,} tokens{left}")
-    if not tokens.used and not made.left_out_total:
+    if waiting:
+        sources = dict.fromkeys(one.source for one in waiting)
+        commands = " and ".join(f"`pagefault import approve --in {one}`" for one in sources)
+        app.term.note(
+            f"{plural(len(waiting), 'imported session')} left out until you approve: {commands}"
+        )
+    elif not tokens.used and not made.left_out_total:
         app.term.note(_EMPTY.get(made.pack_type, "there is nothing in memory to tell of"))
     if least:
         app.term.note(f"the budget is too small for anything: --budget {least} holds something")

@@ -29,7 +29,7 @@ from pagefault.cli.asking import (
 from pagefault.cli.compress import compress
 from pagefault.cli.moments import time_of
 from pagefault.cli.proxied import CLIENT_DECIDES, QUOTED_SOON, resident_pages
-from pagefault.cli.term import iso, plural
+from pagefault.cli.term import iso, local_said, plural
 from pagefault.cli.wording import LIMIT
 from pagefault.model.ids import PageId
 
@@ -241,7 +241,7 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
     term = app.term
     facts = [
         f"{page.speaker or page.row.role}"
-        + (f", {page.occurred_at[:16].replace('T', ' ')}" if page.occurred_at else ""),
+        + (f", {local_said(page.occurred_at)}" if page.occurred_at else ""),
         f"turn {page.row.turn}",
         plural(page.row.tokens, "token"),
         f"from {page.row.origin}"

@@ -12,6 +12,7 @@ from pagefault.cli.app import (
     called,
     complete_session,
     dry_run_option,
+    find_row,
     find_session,
     json_option,
 )
@@ -25,14 +26,16 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("session", shell_complete=complete_session)
+@click.argument("session", required=False, shell_complete=complete_session)
 @click.argument("text", required=False)
 @click.option("--clear", is_flag=True, help="Clear the goal.")
 @json_option
-def goal(app: App, session: str, text: str | None, clear: bool) -> None:
+def goal(app: App, session: str | None, text: str | None, clear: bool) -> None:
     """Set the goal that stays in a session's window; without TEXT, show it.
 
-    TEXT is a pinned page until the next goal replaces it, or --clear ends it.
+    Without SESSION, that of the one used last (forks excluded); a TEXT of several words, which
+    names no session, may stand alone. It is a pinned page until the next goal replaces it, or
+    --clear ends it.
 
     JSON: {session, goal (a page's id, or null), text (of that page, or null), proxied (then it is
     quoted with the next message, unless the client's request shows it)}.
@@ -42,6 +45,9 @@ def goal(app: App, session: str, text: str | None, clear: bool) -> None:
     if text is not None:
         _check_says_something(text)
     app.existing_directory()
+    if session is not None and text is None and not clear and len(session.split()) > 1:
+        # A single word may be a mistyped name: showing a goal must not set one.
+        session, text = app.run(_named_or_text(app, session))
 
     async def show() -> dict[str, Any]:
         async with app.reading() as memory:
@@ -62,9 +68,20 @@ def goal(app: App, session: str, text: str | None, clear: bool) -> None:
         app.term.text(told["text"])
         app.term.note(f"{told['goal']} of {called(told['session'])}")
     else:
-        app.term.line(f"{told['goal']} is the goal")
+        app.term.line(f"{told['goal']} is the goal of {called(told['session'])}")
     if told["proxied"] and text is not None and not app.as_json:
         app.term.note(QUOTED_SOON)
+
+
+async def _named_or_text(app: App, words: str) -> tuple[str | None, str | None]:
+    """The only argument: the session of that name, or if there is none, a text."""
+    from pagefault.model.errors import SessionNotFound
+
+    async with app.reading() as memory:
+        try:
+            return (await find_row(memory, words)).session_id, None
+        except SessionNotFound:
+            return None, words
 
 
 def _check_says_something(text: str) -> None:

@@ -84,8 +84,6 @@ def set_(app: App, keep: str, kind: str | None, session_name: str | None) -> Non
             return await _told(memory, rules, expired)
 
     _print(app, *app.run(work()))
-    if app.dry_run and not app.as_json:
-        app.term.note("nothing was changed")
 
 
 @retention.command("apply", help=f"""Forget what is past its time, now.

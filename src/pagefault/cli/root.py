@@ -49,7 +49,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "items": "List a conversation by kind, and show what a proxy's client sent, as it sent it.",
         "events": "List what was done: commands, file changes, tests; newest first.",
         "ledger": "Show each request's predicted cost, the provider's report, and why they differ.",
-        "bill": "What requests cost, and what they would have cost without us: saved, or lost.",
+        "bill": "Show what requests cost, and what they would have cost without pagefault.",
         "abi": "A session's window contents and free room, for programs.",
         "faults": "List the page faults of a session, with their outcomes.",
         "scan": "Show what would be redacted from a file before it is written, and by which rule.",

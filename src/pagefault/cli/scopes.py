@@ -323,7 +323,6 @@ def unmount(app: App, region: str, session_name: str | None) -> None:
         app.term.line(f"{was.session} no longer mounts {was.region}")
     else:
         app.term.line(f"{was.session} did not mount {was.region}")
-    _note_dry(app)
 
 
 @scopes.command("consent", help=f"""Grant or withdraw a session's access, as the
@@ -352,7 +351,6 @@ def consent(app: App, region: str, mode: str, session_name: str | None, by: str)
         app.term.data(None)
     else:
         app.term.line("the session does not mount it; `pagefault scopes mount` does")
-        _note_dry(app)
 
 
 @scopes.command("promote", help=f"""Copy a page of a session into a region.
@@ -437,15 +435,9 @@ def assign(app: App, session_name: str | None, project: str | None, user: str | 
     else:
         for name in ("session", "project", "user"):
             app.term.line(f"{name}: {told[name] or 'none'}")
-    _note_dry(app)
 
 
 # --- what is printed ----------------------------------------------------------------------------
-
-
-def _note_dry(app: App) -> None:
-    if app.dry_run and not app.as_json:
-        app.term.note("nothing was changed")
 
 
 def _for(one: Region) -> str:
@@ -492,7 +484,6 @@ def _print_region(app: App, one: Region) -> None:
         app.term.line(f"{name}: {value}")
     for mount in one.mounts:
         app.term.line(f"{mount.session}: {mount.mode}, {_WHY.get(mount.why, 'open')}")
-    _note_dry(app)
 
 
 def _print_mount(app: App, one: Mount) -> None:
@@ -501,7 +492,6 @@ def _print_mount(app: App, one: Mount) -> None:
     else:
         stands = _WHY.get(one.why, "open")
         app.term.line(f"{one.session} mounts {one.region}, {one.mode}: {stands}")
-        _note_dry(app)
 
 
 def _print_brought(app: App, one: Promotion) -> None:
@@ -511,4 +501,3 @@ def _print_brought(app: App, one: Promotion) -> None:
     what = plural(len(one.sources) or len(one.pages) or 1, "page")
     ids = f" as {', '.join(one.pages)}" if one.pages else ""
     app.term.line(f"{what} to {one.region}{ids}, origin {one.origin}")
-    _note_dry(app)

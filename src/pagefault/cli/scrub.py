@@ -65,7 +65,8 @@ def scrub(app: App, files: tuple[str, ...], paths: bool, yes: bool) -> None:
     _tell(app, done)
     if not yes and done.records:
         app.term.line()
-        app.term.line("nothing was changed. To do it, which cannot be undone:")
+        unchanged = "" if app.dry_run else "nothing was changed. "
+        app.term.line(f"{unchanged}To do it, which cannot be undone:")
         app.term.line(f"  {shlex.join(words)}")
 
 

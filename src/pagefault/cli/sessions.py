@@ -24,11 +24,12 @@ _TITLE: Final = 40  # cells
 def sessions(app: App, forks: bool) -> None:
     """List the sessions of a memory.
 
-    The most recently used comes first. `name` is enough to name a session; for a proxied one it is
-    a short form, and JSON has the full name. JSON is a list of objects: session_id, name, turns,
-    pages (those it can see, including its parent's), own_pages and bytes (those it holds itself
-    now, which quotas count), opened, last_used (ISO 8601, UTC) and parent (the session_id it was
-    forked from, or null), mode (`pagefault mode`), and title (of imported sessions).
+    The most recently used comes first. `name` is enough to name a session; for a proxied or
+    imported one it is a short form, and JSON has the full name. JSON is a list of objects:
+    session_id, name, turns, pages (those it can see, including its parent's), own_pages and bytes
+    (those it holds itself now, which quotas count), opened, last_used (ISO 8601, UTC) and parent
+    (the session_id it was forked from, or null), mode (`pagefault mode`), and title (of imported
+    sessions).
     """
     from pagefault.service.lookup.names import brief_names, forked
 
@@ -67,6 +68,7 @@ def sessions(app: App, forks: bool) -> None:
                 for row in shown
             ],
             right="turns pages",
+            spare=("id", "pages", "turns"),
         )
     else:
         app.term.note("no sessions yet; `pagefault chat` begins one")

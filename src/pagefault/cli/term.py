@@ -18,7 +18,7 @@ import secrets
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import lru_cache
 from shutil import get_terminal_size
@@ -276,9 +276,12 @@ class Term:
         rows: Iterable[Sequence[str]],
         right: str = "",
         below: Sequence[str] = (),
+        spare: Sequence[str] = (),
     ) -> None:
-        """Columns under their names; those named in `right` are right-aligned, the last one is cut
-        to the terminal's width. Under each row comes its line of `below`, printable and styled.
+        """Columns under their names; those named in `right` are right-aligned. If they are too many
+        for the terminal's width, those named in `spare` are left out, the first before the others;
+        the last one is cut to the width. Under each row comes its line of `below`, printable and
+        styled.
         """
         cells = [[joined_lines(cell) for cell in row] for row in rows]
         rights = set(right.split())
@@ -286,6 +289,11 @@ class Term:
             max([cells_wide(name), *(cells_wide(row[column]) for row in cells)])
             for column, name in enumerate(head)
         ]
+        for name in spare if sys.stdout.isatty() else ():
+            if name in head and sum(widths) + 2 * (len(widths) - 1) > self.width:
+                at = head.index(name)
+                head, widths = [*head[:at], *head[at + 1 :]], [*widths[:at], *widths[at + 1 :]]
+                cells = [[*row[:at], *row[at + 1 :]] for row in cells]
         room = max(self.width - sum(widths[:-1]) - 2 * (len(widths) - 1), 12)
         if sys.stdout.isatty():
             widths[-1] = min(widths[-1], room)
@@ -456,6 +464,15 @@ def iso(at_ms: int) -> str:
 def local(at_ms: int) -> str:
     """A moment for people: local time, to the minute."""
     return datetime.fromtimestamp(at_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def local_said(occurred_at: str) -> str:
+    """The same for what a page says of its time; as it is, if that has no zone."""
+    said = occurred_at[:16].replace("T", " ")
+    with suppress(ValueError):
+        at = datetime.fromisoformat(occurred_at)
+        return local(int(at.timestamp() * 1000)) if at.tzinfo is not None else said
+    return said
 
 
 def plural(count: int, one: str, many: str = "") -> str:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Final
 
@@ -99,9 +99,8 @@ _MARKUP: Final = re.compile(
 )
 _SPEAKER: Final = re.compile(r"(?:\A|\n[^\S\n]*\n)[^\S\n]*(?:Human|Assistant)[^\S\n]*:")
 _CITATION: Final = re.compile(r"\[(?=\s*ref\s*:)", re.IGNORECASE)
-_SOURCE: Final = re.compile(
-    rf"\[(?=[^\[\]⁅\n]{{0,64}}?(?:(?<![^\W_]){_OUR_ID}|git\s*:\s*[0-9a-f]))", re.IGNORECASE
-)
+_CITED: Final = re.compile(rf"[\[\]⁅\n]|(?<![^\W_]){_OUR_ID}|git\s*:\s*[0-9a-f]", re.IGNORECASE)
+"""What decides whether a bracket names a source: brackets, line ends, pages and commits."""
 _LABEL: Final = re.compile(
     # At the start of a line, after any bullets, quotes, numbers or speaker …
     rf"^(?:{_GAP}|[\d_])*(?:\((?={_ID})|[A-Z]{_SPACE}\((?={_ID})|(?:{_WORDS})\((?={_OUR_ID}))"
@@ -140,9 +139,24 @@ def without_tags(text: str) -> str:
 
 def uncited(text: str) -> str:
     """`text` with brackets that name a page or a commit opened by `⁅`: for lines that end in
-    citations of their own. Idempotent.
+    citations of their own. Of nested brackets, that is the innermost around each. Idempotent.
     """
-    return _replaced(text, ((_SOURCE, "["),))
+    if "[" not in text and text.isascii():
+        return text
+    folded, places = _fold(text)
+    opened: list[int] = []  # the places of the brackets that are open
+    named: set[int] = set()
+    for match in _CITED.finditer(folded):
+        match match[0]:
+            case "[" | "⁅":
+                opened.append(places[match.start()])
+            case "]":
+                del opened[-1:]
+            case "\n":
+                opened.clear()
+            case _:
+                named.update(opened[-1:])
+    return _shown_at(text, dict.fromkeys(named, _SHOWN["["]))
 
 
 def _without_structure(text: str, *, citations: bool) -> str:
@@ -168,6 +182,11 @@ def _replaced(text: str, patterns: Iterable[tuple[re.Pattern[str], str]]) -> str
         if sign in folded and (pattern is not _LABEL or "_" in folded):
             for match in pattern.finditer(folded):
                 found[places[match.end() - 1]] = _SHOWN[sign]
+    return _shown_at(text, found)
+
+
+def _shown_at(text: str, found: Mapping[int, str]) -> str:
+    """`text` with these characters at these places."""
     if not found:
         return text
     characters = list(text)

@@ -109,6 +109,10 @@ def read(file: BinaryIO, size: int) -> bytes:
     return b"".join(pieces)
 
 
+_MEMORY: Final = frozenset({"root.json", "secret", "log"})
+"""What the folder of every memory has. Its log would read as messages without roles."""
+
+
 def find_files(path: Path, taken: Set[Path] = frozenset()) -> Iterator[File | Flaw | Path]:
     """The files at a given path, and below it, by name; an archive is replaced by its members. A
     folder comes before its content; if it is in `taken` by then, it is skipped.
@@ -137,6 +141,9 @@ def _below(folder: Path, told: Path, depth: int, taken: Set[Path]) -> Iterator[F
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError as problem:
         yield Flaw(place=str(told), why=_why(problem))
+        return
+    if {entry.name for entry in entries} >= _MEMORY:
+        yield Flaw(place=str(told), why="a memory of pagefault, which is opened and not imported")
         return
     for entry in entries:
         here = told / entry.name

@@ -266,7 +266,14 @@ GERMAN: Final = Language(
             r"|februar|märz|mai|juni|juli|oktober|dezember|wochenende|wochen?|monate?n?|jahre?n?)\b"
         ),
         Cue.SPEAKER: r"\b(?:ich|Ich|mein(?:e[mnrs]?)?|Mein(?:e[mnrs]?)?|wir|Wir|unser(?:e[mnrs]?)?|uns)\b",
-        Cue.ABBREVIATION: r"Hr|bzw|usw|evtl|ggf|inkl|Nr|Str|z\.\s?B|d\.\s?h|u\.\s?a",
+        Cue.ABBREVIATION: (
+            r"Hr|bzw|usw|evtl|ggf|inkl|Nr|Str|z\.\s?B|d\.\s?h|u\.\s?a"
+            r"|(?:[Bb]eim|[Dd](?:as|e[mnr])|[Vv]om|[Zz]u[mr]) \d{1,2}"  # not "am", as in "I am 3."
+        ),
+        Cue.AFTER_ORDINAL: (
+            r"(?:Jan(?:uar)?|Jänner|Feb(?:ruar)?|März|Mrz|Apr(?:il)?|Mai|Juni?|Juli?|Aug(?:ust)?"
+            r"|Sept?(?:ember)?|Okt(?:ober)?|Nov(?:ember)?|Dez(?:ember)?|(?:und|oder|bis) \d{1,2}\.)(?!\w)"
+        ),
         Cue.DATE: (
             r"\b\d{1,2}\. (?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)(?: \d{4})?\b"
         ),

@@ -61,6 +61,7 @@ class Cue(StrEnum):
     SPEAKER = auto()  # the first person; case counts
     ASKS_AT_END = auto()  # a sentence without a question mark
     ABBREVIATION = auto()  # before a full stop that ends nothing; case counts
+    AFTER_ORDINAL = auto()  # after a number and a full stop that makes it an ordinal; case counts
     DATE = auto()  # a specific day, as an entity; case counts
     NUMBER = auto()  # not written in digits
     TASK_NUMBER = auto()  # before the number of a task

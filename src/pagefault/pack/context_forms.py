@@ -71,7 +71,8 @@ def framed(query: str, pack_type: PackType, generated_at: str) -> str:
     asked = asked if len(asked) <= QUERY_CHARS else f"{asked[: QUERY_CHARS - 1]}…"
     of = f": {asked}" if asked else ""
     made = generated_at[:16].replace("T", " ")
-    return f"# {pack_type.capitalize()}{of}\n\n{_DATA} Made {made} UTC.\n"
+    title = "Context pack" if pack_type is PackType.BOOT else pack_type.capitalize()
+    return f"# {title}{of}\n\n{_DATA} Made {made} UTC.\n"
 
 
 def shown_line(line: PackLine) -> str:

@@ -36,6 +36,7 @@ _COLUMNS: Final = re.compile(r"\t|(?<![.!?…])  ")
 """Tabs, or runs of blanks that align columns; sentences have neither inside."""
 _END: Final = re.compile(r"(?:[.!?…]+[\"'”’)\]*_]*(?=\s)|[。！？｡]+[」』”’）]*)(?P<after>\s*)")
 _ABBREVIATION: Final = re.compile(rf"(?:\b(?:{joined(Cue.ABBREVIATION)})|\b[A-Z]|^\s*\d{{1,3}})\.$")
+_AFTER_ORDINAL: Final = re.compile(rf"(?<=\d\.)\s+(?:{joined(Cue.AFTER_ORDINAL)})")
 _JOINERS: Final = frozenset("\u200c\u200d\ufe0e\ufe0f\u20e3")
 
 
@@ -95,7 +96,10 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Unit]:
     begun = start
     for stop in _END.finditer(text, start, end):
         upto = stop.start("after")
-        if text[stop.start()] == "." and _ABBREVIATION.search(text, max(begun, upto - 12), upto):
+        if text[stop.start()] == "." and (
+            _ABBREVIATION.search(text, max(begun, upto - 12), upto)
+            or _AFTER_ORDINAL.match(text, upto, end)
+        ):
             continue
         yield from _cut(text, begun, upto, Manner.PROSE)
         begun = stop.end()

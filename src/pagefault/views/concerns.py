@@ -85,7 +85,8 @@ def concerns(
         yield Concern(
             what=f"{counted(bill.unpriced, 'request')} to a model with unknown prices.",
             why="The bill counts their tokens but not their cost.",
-            do="Choose a price list: the setting `prices` in `pagefault config`.",
+            do="Set PAGEFAULT_PRICES to a model with such prices (`pagefault models`), or to "
+            "READ/WRITE, as 0.10/1.25; or write `prices` into the file of `pagefault config path`.",
         )
     for judged in metrics.red_flags if metrics is not None else ():
         yield _missed(judged)

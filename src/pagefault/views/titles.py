@@ -38,15 +38,17 @@ def client_of(name: str) -> str:
     return _CLIENTS.get(match["kind"] or "", "") if match else ""
 
 
-async def proxied_titles(
+async def titles_by_words(
     memory: Memory, rows: Sequence[SessionRow], clean: Clean
 ) -> dict[str, str]:
-    """The titles of proxied sessions, by their ids."""
+    """The titles of proxied and imported sessions, by their ids."""
 
     def look() -> dict[str, str]:
         told = ((row, SessionTexts(memory._runtime, row, clean)) for row in rows)
         return {
-            row.session_id: title_of(texts) for row, texts in told if PROXIED.fullmatch(row.name)
+            row.session_id: title_of(texts)
+            for row, texts in told
+            if row.name.startswith(IMPORT_PREFIX) or PROXIED.fullmatch(row.name)
         }
 
     return await asyncio.to_thread(look)

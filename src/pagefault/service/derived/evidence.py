@@ -136,6 +136,8 @@ class EvidenceFinder:
 
     def _in(self, page: Page, pattern: re.Pattern[str]) -> QuotedWords | None:
         found = pattern.search(page.text)
+        if found is None:  # a quotation may begin with a capital of its own; the page's words count
+            found = re.compile(pattern.pattern, re.IGNORECASE).search(page.text)
         if found is None:
             return None
         start = len(page.text[: found.start()].encode())

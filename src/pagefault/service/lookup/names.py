@@ -1,4 +1,5 @@
-"""Session names for people: short forms of the names a proxy makes, and guesses at mistyped ones.
+"""Session names for people: short forms of the names that a proxy or an import makes, and guesses
+at mistyped ones.
 
 A proxy's names are long: the client's own id or a given name, what distinguishes several
 conversations under it (its lane), and whose it is: `8f1c2d3e-…:6ec3dd@~0b673292d3ecbceb`.
@@ -51,7 +52,9 @@ def short_names(name: str) -> set[str]:
 
 
 def brief(name: str) -> str:
-    """A proxied session's name with its id and its owner's digest cut; another name as it is."""
+    """A proxied or imported session's name with its id and its owner's digest cut; another name as
+    it is.
+    """
     return _briefs(name)[-1]
 
 
@@ -90,15 +93,16 @@ def brief_names(rows: Sequence[SessionRow]) -> dict[str, str]:
     briefs = {name: _briefs(name) for name in names}
     taken = Counter(one for each in briefs.values() for one in each)
 
-    def is_free(one: str) -> bool:
-        at = bisect_left(plain, one.casefold())
-        return taken[one] == 1 and not (at < len(plain) and plain[at].startswith(one.casefold()))
+    def is_free(one: str, own: str) -> bool:
+        begun, at = one.casefold(), bisect_left(plain, one.casefold())
+        others = [name for name in plain[at : at + 2] if name != own.casefold()]
+        return taken[one] == 1 and not any(name.startswith(begun) for name in others)
 
     told = {}
     for row in rows:
         own = row.name if row.name and meant(names[row.name]) is row else row.session_id
-        is_long = PROXIED.fullmatch(row.name) is not None
-        free = (one for one in briefs[row.name] if is_free(one)) if is_long else ()
+        is_long = briefs[row.name] != [row.name]
+        free = (one for one in briefs[row.name] if is_free(one, row.name)) if is_long else ()
         told[row.session_id] = next(iter(free), own)
     return told
 
@@ -146,8 +150,14 @@ def told_apart(found: Sequence[SessionRow], rows: Sequence[SessionRow]) -> list[
 
 
 def _briefs(name: str) -> list[str]:
-    """Short forms of a proxied session's name, shortest first; the name itself for others."""
+    """Short forms of a proxied or imported session's name, shortest first; the name itself for
+    others.
+    """
     match = PROXIED.fullmatch(name)
+    if name.startswith(IMPORT_PREFIX):
+        source, _, key = name.rpartition(":")
+        is_id = _NOBODY_NAMED_IT.match(key) and len(key) > _ID_CHARS[-1]
+        return [f"{source}:{key[:many]}" for many in _ID_CHARS] if is_id else [name]
     if match is None:
         return [name]
     key, lane, whose = match["key"], match["lane"], match["whose"] or ""
