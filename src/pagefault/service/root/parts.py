@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 from pagefault.model.errors import BadInput, SessionNotFound
 from pagefault.model.events import Draft, SessionOpened
-from pagefault.model.ids import SessionNo, TurnNo
+from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, ControlMode, LayoutName, Mode
 from pagefault.model.page import EVERYTHING, Scope, SessionRow
 from pagefault.model.progress import Progress
@@ -181,16 +181,13 @@ class MemoryParts(Asking):
             overlay=overlay,
         )
 
-    async def _open_new(self, opened: SessionOpened) -> Session:
+    async def _open_new(self, opened: SessionOpened, given: Seq = NOTHING) -> Session:
+        """A new session or fork, as `Journal.open_session` opens it."""
         self._runtime.check_opened(opened)
         draft = Draft(
             session=SessionNo(0), turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=opened
         )
-        if opened.name and not opened.parent:
-            number = await self._runtime.journal.open_session(draft, opened.name)
-        else:
-            [event] = await self._runtime.journal.append([draft])
-            number = event.session
+        number = await self._runtime.journal.open_session(draft, given)
         row = await asyncio.to_thread(self._runtime.index.session, number)
         if row is None:
             raise SessionNotFound(opened.name)  # another process forgot it meanwhile
