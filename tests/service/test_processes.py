@@ -351,6 +351,7 @@ async def test_a_forget_whose_process_was_killed_is_finished_by_the_next_writer(
     root = tmp_path / "m"
     with Worker(root) as first, Worker(root) as second:
         first.ask("user", "a", "Zanzibarqux.")
+        second.ask("exec", "Store.tidy = lambda self: False")  # upkeep is a writer, too
         second.ask("user", "b", "One.")
         first.ask("exec", "from pagefault.store.embedded.segments import SegmentLog")
         first.ask("exec", KILL.format("SegmentLog", "erase"))
