@@ -254,6 +254,7 @@ _DECLARED: Final = ("gemini", ("tools", 0, "functionDeclarations"))
 @given(SOMEWHERE, RAW, st.booleans())
 @example(_DECLARED, "[3]", False)
 @example(_DECLARED, "3", False)
+@example(("gemini", ("tools",)), "3", False)
 def test_a_request_with_anything_at_any_place_is_passed_on(
     bench: Bench, where: Any, value: str, again: bool
 ) -> None:
