@@ -122,7 +122,7 @@ def test_watching_imports_what_is_added(cli: Cli, root: Path, tmp_path: Path) ->
     lines = exports.claude_code()
     path = exports.jsonl(tmp_path / "x" / "s.jsonl", lines[:6])
     process = start(
-        "--root", root, "import", path.parent, "--yes", "--json", "--watch", "--for", "30"
+        "--root", root, "import", path.parent, "--yes", "--json", "--watch", "--for", "300"
     )  # fmt: skip
     assert process.stdout is not None
     told = ""

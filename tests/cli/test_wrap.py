@@ -182,7 +182,7 @@ def test_nothing_is_left_of_a_run_that_is_killed(bench: Bench, moment: str, cli:
     process.kill()
     process.communicate(timeout=60)
     time.sleep(0.2)
-    until(lambda: not private(), 15)
+    until(lambda: not private())
     assert settings.read_text() == '{"url": "https://api.example.com"}\n'
     assert cli("unwrap").code == 0
     assert not list((proxies().parent / "wraps").glob("*"))
@@ -228,7 +228,7 @@ def test_a_run_that_lives_is_left_alone(bench: Bench, cli: Cli) -> None:
     finally:
         process.terminate()
         process.communicate(timeout=60)
-    until(lambda: settings.read_text() == "old", 10)
+    until(lambda: settings.read_text() == "old")
 
 
 def test_what_somebody_else_changed_meanwhile_stays_changed(tmp_path: Path) -> None:

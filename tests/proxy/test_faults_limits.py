@@ -56,7 +56,7 @@ async def the_session(to: Standing) -> pagefault.Session:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    for _ in range(500):
+    for _ in range(3_000):
         if is_so():
             return
         await asyncio.sleep(0.02)

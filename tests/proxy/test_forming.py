@@ -423,7 +423,7 @@ async def test_a_conversation_that_rests_is_formed_to_its_end_and_one_that_goes_
     with Upstream(provider) as upstream:
         async with standing(upstream, limits=limits) as to:
             await talk(to, 1)
-            for _ in range(500):
+            for _ in range(6_000):
                 await asyncio.sleep(0.01)
                 await formed_so_far(to)
                 if provider.forming:

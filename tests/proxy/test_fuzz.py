@@ -247,8 +247,14 @@ def answer_of(wire: str, *, streams: bool) -> tuple[bytes, ...]:
 # --- requests -------------------------------------------------------------------------------------
 
 
+_DECLARED: Final = ("gemini", ("tools", 0, "functionDeclarations"))
+
+
 @_SETTINGS
 @given(SOMEWHERE, RAW, st.booleans())
+@example(_DECLARED, "[3]", False)
+@example(_DECLARED, "3", False)
+@example(("gemini", ("tools",)), "3", False)
 def test_a_request_with_anything_at_any_place_is_passed_on(
     bench: Bench, where: Any, value: str, again: bool
 ) -> None:

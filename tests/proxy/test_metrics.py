@@ -52,7 +52,7 @@ async def test_however_a_request_ends_it_ends_once() -> None:
             await to.http.get("/v1/models")
             await to.http.get("/healthz")
             await to.http.get("/", headers={"x-pagefault-token": "another"})
-            for _ in range(50):
+            for _ in range(600):
                 seen = outcomes(await told(to))
                 if seen["messages", "client_gone"]:
                     break

@@ -198,7 +198,7 @@ async def test_a_client_that_leaves_ends_the_provider_s_work(upstream: Upstream)
         ) as answer:
             async for _ in answer.aiter_raw():
                 break
-        for _ in range(100):
+        for _ in range(1_200):
             if upstream.broken:
                 break
             await asyncio.sleep(0.05)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +240,77 @@ async def test_a_mode_that_comes_while_a_verb_plans_stops_it_before_it_writes(
     assert not Files(root).traces({"said": SECRET})
 
 
+@pytest.mark.parametrize("by_another", [False, True], ids=["here", "by another process"])
+async def test_a_mode_that_comes_while_a_session_begins_counts_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_another: bool
+) -> None:
+    from pagefault.service.journal import Journal
+
+    root = tmp_path / "m"
+    opens = Journal.open_session
+    async with pagefault.open(root) as memory, pagefault.open(root) as other:
+        pauses: list[asyncio.Task[None]] = []
+
+        async def open_session(self: Journal, *given: Any) -> Any:
+            monkeypatch.setattr(Journal, "open_session", opens)
+            by = other if by_another else memory
+            pauses.append(asyncio.create_task(by.set_control("paused")))
+            await asyncio.wait(pauses, timeout=None if by_another else 0.2)
+            return await opens(self, *given)
+
+        monkeypatch.setattr(Journal, "open_session", open_session)
+        session = await memory.session("talk")
+        await asyncio.gather(*pauses)
+        await talk(session, f"It is {SECRET}.")
+        assert session.control == "paused"
+        assert await memory.control_of("talk") == "paused"
+    assert not Files(root).traces({"said": SECRET})
+
+
+async def test_a_fork_of_a_session_that_another_process_pauses_meanwhile_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pagefault.service.journal import Journal
+
+    opens = Journal.open_session
+    async with pagefault.open(tmp_path / "m") as memory, pagefault.open(tmp_path / "m") as other:
+        session = await memory.session("talk")
+        await talk(session, "Hello")
+
+        async def open_session(self: Journal, *given: Any) -> Any:
+            await other.set_control("paused")
+            return await opens(self, *given)
+
+        monkeypatch.setattr(Journal, "open_session", open_session)
+        with pytest.raises(pagefault.StoreReadOnly, match="paused"):
+            await session.fork("aside")
+        assert [row.name for row in await memory.sessions()] == ["talk"]
+
+
+async def test_of_two_modes_the_one_that_was_set_last_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the second comes while sessions are given the first."""
+    have = pagefault.Memory._have
+    async with pagefault.open(tmp_path / "m") as memory:
+        session = await memory.session("talk")
+        await talk(session, "Hello")
+        second: list[asyncio.Task[None]] = []
+
+        async def having(self: pagefault.Memory, *given: Any) -> None:
+            monkeypatch.setattr(pagefault.Memory, "_have", have)
+            second.append(asyncio.create_task(memory.set_control("off")))
+            await asyncio.wait(second, timeout=0.2)
+            await have(self, *given)
+
+        monkeypatch.setattr(pagefault.Memory, "_have", having)
+        await memory.set_control("capture_only")
+        await asyncio.gather(*second)
+        await talk(session, f"It is {SECRET}.")
+        assert session.control == "off"
+    assert not Files(tmp_path / "m").traces({"said": SECRET})
+
+
 async def test_other_sessions_are_written_as_before(tmp_path: Path) -> None:
     root = tmp_path / "m"
     async with pagefault.open(root) as memory, pagefault.open(root) as other:
@@ -279,8 +351,6 @@ async def test_nothing_is_forgotten_by_its_age_while_nothing_is_written(tmp_path
 
 
 async def test_what_another_verb_was_doing_is_not_written_after_the_switch(tmp_path: Path) -> None:
-    import asyncio
-
     root = tmp_path / "m"
     async with pagefault.open(root) as memory:
         session = await memory.session("talk")

@@ -438,7 +438,7 @@ async def test_whoever_stops_waiting_for_a_forget_does_not_stop_it(
         with pytest.raises(asyncio.CancelledError):
             await impatient
         await session.user("What was it?")
-        for _ in range(500):
+        for _ in range(6_000):
             if (await memory.pages(session, limit=3))[1].page_id != "msg_2":
                 break
             await asyncio.sleep(0.01)

@@ -38,6 +38,7 @@ from tests.store.logs import memory_log
 from tests.workers import Refused, Worker
 
 STOP = "armed(Store, {!r}, lambda *a, **k: (os.kill(os.getpid(), signal.SIGSTOP), time.sleep(1)))"
+NO_UPKEEP = "Store.tidy = lambda self: False"  # it takes the lock when nobody asks for anything
 KILL = "armed({}, {!r}, lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL))"
 
 
@@ -175,6 +176,7 @@ async def test_whoever_comes_later_goes_on_from_what_the_other_said(tmp_path: Pa
 
 async def check_a_suspended_writer_writes_nothing(root: Path, weakened: str = "") -> None:
     with Worker(root, lease_s=0.5) as first, Worker(root, lease_s=0.5) as second:
+        first.ask("exec", NO_UPKEEP)  # or it may be stopped with the lock
         first.ask("user", "s", "Before.")
         if weakened:
             first.ask("exec", weakened)
@@ -274,6 +276,7 @@ async def test_a_lost_lease_concerns_no_other_session(
 async def test_a_holder_that_is_stopped_while_it_writes_is_named(tmp_path: Path) -> None:
     root = tmp_path / "m"
     with Worker(root) as first, Worker(root, lock_wait_s=0.2) as second:
+        first.ask("exec", NO_UPKEEP)
         first.ask("user", "a", "One.")
         second.ask("user", "b", "One.")
         first.ask("exec", STOP.format("settle"))
@@ -351,6 +354,7 @@ async def test_a_forget_whose_process_was_killed_is_finished_by_the_next_writer(
     root = tmp_path / "m"
     with Worker(root) as first, Worker(root) as second:
         first.ask("user", "a", "Zanzibarqux.")
+        second.ask("exec", NO_UPKEEP)
         second.ask("user", "b", "One.")
         first.ask("exec", "from pagefault.store.embedded.segments import SegmentLog")
         first.ask("exec", KILL.format("SegmentLog", "erase"))

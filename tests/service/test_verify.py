@@ -54,13 +54,13 @@ async def _filled(memory: Memory, name: str) -> Session:
 # --- writers go on ----------------------------------------------------------------------------
 
 
-async def check_writers_go_on(root: Path) -> None:
+async def check_writers_go_on(root: Path, lock_wait_s: float = 60.0) -> None:
     """At every segment that is read, this process and another write a message, and get through."""
     loop = asyncio.get_running_loop()
     written: list[str] = []
     async with open_memory(root) as memory:
         ours = await _filled(memory, "ours")
-        with Worker(root, sync="group", lock_wait_s=2.0) as other:
+        with Worker(root, sync="group", lock_wait_s=lock_wait_s) as other:
             other.ask("exec", TINY)
 
             def meanwhile(done: int, total: int) -> None:
@@ -92,7 +92,7 @@ async def test_control_verifying_under_the_lock_keeps_writers_out(
 
     monkeypatch.setattr(Memory, "verify", verify)
     with pytest.raises(Refused, match="StoreBusy"):
-        await check_writers_go_on(tmp_path / "m")
+        await check_writers_go_on(tmp_path / "m", lock_wait_s=0.5)
 
 
 def test_the_index_is_checked_while_others_write_to_it(
@@ -137,10 +137,12 @@ def test_control_a_check_on_the_writers_connection_keeps_it_waiting(
 
     monkeypatch.setattr(Connections, "apart", apart)
     with pytest.raises(AssertionError, match="the writer waited"):
-        check_own_writes_go_on(tmp_path / "m", monkeypatch)
+        check_own_writes_go_on(tmp_path / "m", monkeypatch, within_s=2.0)
 
 
-def check_own_writes_go_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def check_own_writes_go_on(
+    root: Path, monkeypatch: pytest.MonkeyPatch, within_s: float = 60.0
+) -> None:
     """A thread writes to the index while it is being checked."""
     monkeypatch.setattr(connections, "_LOOK_STEPS", 500)
     with Worker(root) as other:
@@ -149,7 +151,7 @@ def check_own_writes_go_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, written = threading.Event(), threading.Event()
 
     def write() -> None:
-        assert asked.wait(20)
+        assert asked.wait(60)
         with store.writing():
             store.index.tidy()
         written.set()
@@ -159,7 +161,7 @@ def check_own_writes_go_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def meanwhile() -> bool:
         asked.set()
-        assert written.wait(5), "the writer waited"
+        assert written.wait(within_s), "the writer waited"
         return False
 
     try:

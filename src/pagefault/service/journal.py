@@ -21,7 +21,7 @@ from pagefault.model.kinds import Origin
 from pagefault.model.texts import check_text
 from pagefault.service.verbs import is_within
 from pagefault.store.commit import Committer
-from pagefault.store.controls import given_control, nothing_kept
+from pagefault.store.controls import control_of, given_control, nothing_kept
 from pagefault.store.leases import Leased
 from pagefault.store.store import Store
 
@@ -129,14 +129,29 @@ class Journal:
         self._appended(events)
         return events
 
-    async def open_session(self, draft: Draft, name: str) -> SessionNo:
-        """Open a session, unless the name exists: another process may have been first."""
+    async def open_session(self, draft: Draft, given: Seq) -> SessionNo:
+        """Open a session, unless its name exists: another process may have been first; or a fork.
+        `given` is the record of the memory's control mode when a session was planned. Raises
+        `PlanOutdated`, with nothing written, if another was set since, which the session, being
+        later, would outrank; and `StoreReadOnly` if nothing of a fork's parent is kept by now.
+        """
         cleaned = self._clean(draft)
+        body = cleaned.body
+        assert isinstance(body, SessionOpened)
 
         def opened() -> SessionNo:
-            row = self._store.index.find_session(name)
-            if row is not None:
-                return row.session
+            log, index = self._store.log, self._store.index
+            if body.parent:
+                parent = index.session(body.parent)
+                control = None if parent is None else control_of(log, index, parent)
+                if control is not None and not control.captures:
+                    raise nothing_kept(control, whose="session")
+            else:
+                row = index.find_session(body.name) if body.name else None
+                if row is not None:
+                    return row.session
+                if given_control(log, index)[1] != given:
+                    raise PlanOutdated("the memory was given another control mode")
             events = self._store.append([cleaned])
             self._store.settle(events, sync=True)
             return events[0].session

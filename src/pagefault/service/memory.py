@@ -10,6 +10,7 @@ from dataclasses import replace
 from pagefault.model.errors import (
     BadInput,
     PagefaultError,
+    PlanOutdated,
     SessionNotFound,
 )
 from pagefault.model.events import (
@@ -30,6 +31,7 @@ from pagefault.service.arguments import (
     a_window,
     check_name,
 )
+from pagefault.service.control import given_control
 from pagefault.service.inspection.relayed import (
     CALL_TYPES,
     SAID_TYPES,
@@ -146,20 +148,21 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
                         f"{name!r}: that name is reserved for imported sessions",
                         hint="`Memory.import_history` does; give this one another name",
                     )
-            if wanted_control is None:
-                wanted_control = await self._given_control()
-            opened = SessionOpened(
-                session_id=self._runtime.mint_session_id(),
-                name=name,
-                window_tokens=wanted_window,
-                mode=wanted_mode,
-                system=self._runtime.journal.clean(system or ""),
-                layout=wanted_layout,
-                control=wanted_control,
-            )
-            if wanted_control.captures:
-                return await self._open_new(opened)
-            return await self._begin_above(opened)
+            while True:
+                given, at = await asyncio.to_thread(given_control, self._runtime)
+                opened = SessionOpened(
+                    session_id=self._runtime.mint_session_id(),
+                    name=name,
+                    window_tokens=wanted_window,
+                    mode=wanted_mode,
+                    system=self._runtime.journal.clean(system or ""),
+                    layout=wanted_layout,
+                    control=wanted_control or given or self._control,
+                )
+                if not opened.control.captures:
+                    return await self._begin_above(opened)
+                with suppress(PlanOutdated):  # the memory was given another mode: begin in that
+                    return await self._open_new(opened, at)
 
     async def sessions(self) -> list[SessionRow]:
         """Every session, the most recently used first. Regions are not sessions: `regions` lists

@@ -32,6 +32,7 @@ from pagefault.proxy.wires.wire import Wire
 from pagefault.service.inspection.received import messages_of
 from pagefault.service.inspection.relayed_window import window_of
 from pagefault.service.memory import Memory
+from pagefault.service.ownership import Owned
 from pagefault.service.session import Session
 from pagefault.store.controls import nothing_kept
 
@@ -55,6 +56,7 @@ class ConversationState:
         self.memory = memory
         self.name = name
         self.session: Session | None = None
+        self._owned: Owned | None = None  # of the session, when the parts below were folded
         self.faults = faults
         self.requests = 0  # that the log has
         self.changes = 0  # times that memory changed what it says of something already sent
@@ -98,7 +100,7 @@ class ConversationState:
             if session.kept_as is None:  # paused since the request was received
                 await self.memory._abandon(session)
                 raise nothing_kept(ControlMode(session.control))
-            self.session = session
+            self.session, self._owned = session, session.owned
         return self.session
 
     async def control(self) -> ControlMode:
@@ -137,7 +139,9 @@ class ConversationState:
                 return
             await session.owned.refresh()
             session.owned.check_there()
-            if session.owned.state.order_next != self.pages.order_next:
+            # What was said while nothing was kept is gone once it is kept again.
+            is_resumed = session.overlay is None and session.owned is not self._owned
+            if is_resumed or session.owned.state.order_next != self.pages.order_next:
                 await self._restore(session)
         except SessionNotFound:
             if self.session is not None:
@@ -164,6 +168,7 @@ class ConversationState:
     async def _restore(self, session: Session) -> None:
         events = await self.memory.passed_on(session)
         factor = self.verbatim.factor
+        self._owned = session.owned
         self._begin()
         self.verbatim.factor = factor
         said, orders = logged(events)

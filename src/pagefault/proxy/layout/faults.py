@@ -113,11 +113,11 @@ class Faults:
     def could_offer(self, body: Json, history: History, *, is_aside: bool) -> Offer | None:
         """The offer of a request if the conversation had the tools."""
         form, tools = self._form, history.tools
-        if form is None or is_aside or not form.takes(body):
+        if form is None or is_aside or ("tools" in body and not isinstance(body["tools"], list)):
+            return None
+        if not form.takes(body):
             return None
         if not tools and not (self._wanted or self.has_them):
-            return None
-        if "tools" in body and not isinstance(body["tools"], list):
             return None
         if any(name.startswith(ours) for name in form.names(tools) for ours in self._names):
             return None

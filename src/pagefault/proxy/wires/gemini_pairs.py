@@ -65,8 +65,9 @@ class GeminiForm:
         return [*told, *ours]
 
     def names(self, tools: Sequence[Any]) -> set[str]:
-        declared = (field_of(one, _DECLARED) or () for one in tools)
-        return {str(one.get("name", "")) for some in declared for one in some if one}
+        declared = (field_of(one, _DECLARED) for one in tools)
+        told = [one for some in declared if isinstance(some, list) for one in some]
+        return {str(one.get("name", "")) for one in told if isinstance(one, dict)}
 
     def takes(self, body: Json) -> bool:
         """Not if the answer must have a given form or be a call, if several candidates are wanted,

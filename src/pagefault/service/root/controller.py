@@ -46,8 +46,8 @@ class Controller(MemoryParts):
         nothing (`StoreBusy`). Raises `BadInput`, `SessionNotFound`.
         """
         control = a_control(mode)
-        await self._note_control(control, await self._id_of(session))
-        async with self._alone():
+        async with self._alone():  # noted in there, too: no earlier mode may be told after this one
+            await self._note_control(control, await self._id_of(session))
             for one in self._live():
                 await self._follow(one)
 
@@ -154,13 +154,14 @@ class Controller(MemoryParts):
         return session
 
     async def _abandon(self, session: Session) -> None:
-        """End a session that began unkept, which frees its name."""
+        """End a session that began unkept, which frees its name: at once, before anybody finds it
+        by that.
+        """
         overlay = session.overlay
         assert overlay is not None
-        async with self._alone():
-            self._above.remove(session)
-            del self._sessions[session.owned.session]
-            session.owned.end(SessionNotFound(session.name))
+        self._above.remove(session)
+        del self._sessions[session.owned.session]
+        session.owned.end(SessionNotFound(session.name))
         await asyncio.to_thread(overlay.close)
 
     def _new_overlay(self) -> Overlay:

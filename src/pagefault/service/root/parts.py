@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 from pagefault.model.errors import BadInput, SessionNotFound
 from pagefault.model.events import RecallRuling, SessionOpened
-from pagefault.model.ids import SessionNo
+from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.model.kinds import ControlMode, LayoutName, Mode
 from pagefault.model.page import EVERYTHING, Scope, SessionRow
 from pagefault.model.progress import Progress
@@ -181,14 +181,10 @@ class MemoryParts(Asking):
             overlay=overlay,
         )
 
-    async def _open_new(self, opened: SessionOpened) -> Session:
+    async def _open_new(self, opened: SessionOpened, given: Seq = NOTHING) -> Session:
+        """A new session or fork, as `Journal.open_session` opens it."""
         self._runtime.check_opened(opened)
-        draft = about_store(opened)
-        if opened.name and not opened.parent:
-            number = await self._runtime.journal.open_session(draft, opened.name)
-        else:
-            [event] = await self._runtime.journal.append([draft])
-            number = event.session
+        number = await self._runtime.journal.open_session(about_store(opened), given)
         row = await asyncio.to_thread(self._runtime.index.session, number)
         if row is None:
             raise SessionNotFound(opened.name)  # another process forgot it meanwhile
