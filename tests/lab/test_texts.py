@@ -1,4 +1,4 @@
-"""The texts of the kernel bench: of the promised length, equal for equal seeds, as rich as speech."""
+"""The texts of the kernel bench: of the promised length, equal for equal seeds, rich as speech."""
 
 import random
 import re
