@@ -254,17 +254,18 @@ def test_a_report_of_nothing_has_every_figure() -> None:
     assert told["append_p95_ms"] is None
 
 
+@pytest.mark.parametrize("text", ["english", "made-up"])
 async def test_the_bench_gives_every_figure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kernel, "SEARCHES", 10)
     monkeypatch.setattr(kernel, "SAMPLES", 20)
     seen: set[str] = set()
     told = await kernel.bench_kernel(
-        pages=60, root=tmp_path, tell=lambda label, done, total: seen.add(label)
+        pages=60, root=tmp_path, text=text, tell=lambda label, done, total: seen.add(label)
     )
     assert told.keys() >= BENCH
-    assert told["pages"] == 60
+    assert (told["pages"], told["text"]) == (60, text)
     assert all(isinstance(told[name], int | float) for name in BENCH)
     assert told["bytes_on_disk_per_text_byte"] > 1
     assert {"ingesting", "rebuilding"} <= seen

@@ -1,4 +1,4 @@
-"""Questions about a day and nothing else."""
+"""Questions about a day, and other words."""
 
 from __future__ import annotations
 
@@ -110,4 +110,29 @@ def test_of_a_long_time_the_last_pages_are_looked_at(monkeypatch: pytest.MonkeyP
 
 def test_control_by_words_alone_yesterday_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(daily, "asks_of_days_alone", lambda asked, named: False)
+    monkeypatch.setattr(daily, "tell_of", lambda found, spans: True)
     assert days_found("What happened yesterday?") != ["2026-05-11"] * 3
+
+
+def days_of_songs(query: str) -> list[str]:
+    """The days of what is found where the words of the query were said on another day."""
+    records, index = diary(), MemoryIndex()
+    records.say(1, "In April we never practise songs.", occurred_at="2026-04-20T09:00:00+00:00")
+    index.apply(records.events)
+    hits = Searcher(index).search(whole(1), query, limit=4, today=TODAY).hits
+    return [records.events[hit.page.seq - 1].body.occurred_at[:10] for hit in hits]  # type: ignore[union-attr]
+
+
+def test_where_the_words_find_nothing_of_a_day_its_pages_are_found() -> None:
+    assert days_of_songs("Which songs did we practise on 3 May?")[:3] == ["2026-05-03"] * 3
+
+
+def test_control_by_the_words_alone_nothing_of_that_day_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(daily, "tell_of", lambda found, spans: True)
+    assert "2026-05-03" not in days_of_songs("Which songs did we practise on 3 May?")
+
+
+def test_of_a_day_without_pages_the_words_decide() -> None:
+    assert days_of_songs("Which songs did we practise on 3 July?")[0] == "2026-04-20"

@@ -54,6 +54,10 @@ from pagefault.recall.gate import ASKING, MIXED, TELLING, Gate, gate
         ("und die zweite Farbe war nochmal welche", ASKING),
         ("I spent the whole day in the garden and planted roses. How are you?", MIXED),
         ("I spent the day in the garden. Thanks for the roses, they are lovely.", TELLING),
+        ("dove abbiamo messo la chiave del garage", MIXED),
+        ("quem ficou com a chave da garagem", MIXED),
+        ("Waar hebben we de sleutel gelegd?", ASKING),
+        ("차고 열쇠를 서랍에 넣었어", MIXED),
         ("ok", TELLING),
         ("👍", TELLING),
         ("", TELLING),
@@ -61,6 +65,11 @@ from pagefault.recall.gate import ASKING, MIXED, TELLING, Gate, gate
 )
 def test_the_form_of_a_message_decides_what_it_calls_for(message: str, expected: Gate) -> None:
     assert gate(message) is expected
+
+
+def test_control_a_statement_is_heard_where_a_question_would_be() -> None:
+    assert gate("Den Schlüssel der Garage habe ich in die Schublade gelegt") is TELLING
+    assert gate("La chiave del garage è nel cassetto della cucina") is MIXED
 
 
 def test_who_tells_gets_less_than_who_asks() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import pagefault
-from pagefault.lab.kernel import words
+from pagefault.lab.texts import words
 from pagefault.model.kinds import USER_TYPED, Role
 from pagefault.pack.layout import Entry, Layout
 from pagefault.service.turn.drafts import Incoming

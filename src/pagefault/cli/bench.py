@@ -27,8 +27,15 @@ def bench() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder on the disk to measure. Default: a temporary folder.",
 )
+@click.option(
+    "--text",
+    type=click.Choice(["english", "made-up"]),
+    default="english",
+    show_default=True,
+    help="English: sentences of the demo with other names and rare words. Or made-up words.",
+)
 @json_option
-def kernel(app: App, pages: int, at: Path | None) -> None:
+def kernel(app: App, pages: int, at: Path | None, text: str) -> None:
     """Measure the store and a session at a number of pages: fsynced, indexed, on a real disk.
 
     JSON: one object of figures; names end in their unit.
@@ -36,7 +43,9 @@ def kernel(app: App, pages: int, at: Path | None) -> None:
     from pagefault.lab.kernel import bench_kernel
 
     with app.term.progress() as progress:
-        figures: dict[str, Any] = app.run(bench_kernel(pages=pages, root=at, tell=progress))
+        figures: dict[str, Any] = app.run(
+            bench_kernel(pages=pages, root=at, text=text, tell=progress)
+        )
     _print_figures(app, f"kernel, {plural(pages, 'page')}", figures)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from pagefault.lab.kernel import words
+from pagefault.lab.texts import words
 from pagefault.model.errors import BadInput
 from pagefault.model.request import ToolCall
 from pagefault.pack.count import O200k

@@ -1,7 +1,7 @@
 """The kernel bench: the cost of the store and its sessions at a given number of pages.
 
 Everything goes through the public verbs, fsynced and indexed, in a real directory; the disk's bare
-fsync is measured for comparison. Pages are 60-word turns of generated words, deterministic by seed,
+fsync is measured for comparison. Pages are 60-word turns, deterministic by seed (`texts.py`),
 in sessions of 10,000 turns. Latencies are those of one session among the others. Wall time comes
 with the processor time of the whole process, which a busy machine stretches less; the load is
 reported at start and end.
@@ -21,11 +21,11 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
 from pagefault.engine.scripted import ScriptedEngine
+from pagefault.lab.texts import TEXTS, WORDS, Texts
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import StoreError
 from pagefault.model.events import Draft, Said
@@ -40,9 +40,6 @@ from pagefault.service.stopwatch import Stopwatch
 from pagefault.service.turn.drafts import Incoming
 from pagefault.store.embedded.root import open_store, rebuild
 
-WORDS: Final = 60
-VOCABULARY: Final = 20_000
-STOP_WORDS: Final = 50
 _SEED: Final = 7
 SAMPLES: Final = 1_000  # per latency
 SEARCHES: Final = 200
@@ -53,65 +50,43 @@ UNAPPLIED: Final = 10_000  # records that a killed process leaves only in the lo
 MEASURED: Final = "bench"  # the session whose latencies are reported
 
 
-def words(chance: random.Random, count: int = WORDS) -> str:
-    """A turn of `count` words with Zipf frequencies, as in speech."""
-    return " ".join(chance.choices(_VOCABULARY, cum_weights=_ZIPF, k=count))
-
-
-def question(chance: random.Random, count: int = 6) -> str:
-    """Words to search for: `words` without the most frequent, which stand for stop words."""
-    return " ".join(chance.choices(_VOCABULARY[STOP_WORDS:], cum_weights=_TELLING, k=count))
-
-
-def _word(rank: int) -> str:
-    syllables = ("ba", "ke", "di", "fo", "gu", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "wo")
-    text = ""
-    rank += len(syllables)
-    while rank:
-        rank, digit = divmod(rank, len(syllables))
-        text += syllables[digit]
-    return text
-
-
-_VOCABULARY: Final = [_word(rank) for rank in range(VOCABULARY)]
-_ZIPF: Final = list(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
-_TELLING: Final = list(accumulate(1 / rank for rank in range(STOP_WORDS + 1, VOCABULARY + 1)))
-
-
 async def bench_kernel(
     *,
     pages: int,
     root: Path | None,
     tell: StageProgress,
+    text: str = "english",
 ) -> dict[str, Any]:
     """Ingest `pages` turns under `root` (None: a temporary directory), in sessions of up to
-    10,000, then measure each verb there. Latencies in milliseconds, rates per second.
+    10,000, then measure each verb there. `text` is a name in `TEXTS`. Latencies in milliseconds,
+    rates per second.
     """
     async with AsyncExitStack() as stack:
         if root is None:
             root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pagefault-bench-")))
         home = root / "kernel"
-        chance = random.Random(_SEED)
+        texts, chance = TEXTS[text](), random.Random(_SEED)
         watch = Stopwatch()
-        result: dict[str, Any] = {"pages": pages, "words": WORDS, "window_tokens": WINDOW}
+        result: dict[str, Any] = {"pages": pages, "words": WORDS, "text": text}
+        result["window_tokens"] = WINDOW
         result |= {"load_before": _load()} | _fsync(root)
         async with open_memory(home, window=WINDOW, meter=watch) as memory:
             await _warm(await memory.session(MEASURED))
             before = _resident_mb()
-            text_bytes, took = await _ingest(memory, chance, pages, tell)
+            text_bytes, took = await _ingest(memory, texts, chance, pages, tell)
             result["ingest_per_s"] = round(pages / took.wall_s)
             result["ingest_cpu_us_per_turn"] = round(1e6 * took.cpu_s / pages, 1)
             session = await memory.session(MEASURED)
             watch.seconds.clear()
-            text_bytes += await _append(session, chance, min(SAMPLES, pages), tell, watch)
+            text_bytes += await _append(session, texts, chance, min(SAMPLES, pages), tell, watch)
             result |= _latency("append", watch)
             result["append_cpu_ms"] = watch.quantile_ms("append_cpu", 0.5)
             watch.seconds.clear()
-            async with _searching(memory, chance, at_once=2):
-                text_bytes += await _append(session, chance, min(SAMPLES, pages), tell)
+            async with _searching(memory, texts, chance, at_once=2):
+                text_bytes += await _append(session, texts, chance, min(SAMPLES, pages), tell)
             result |= {f"{k}_while_searching": v for k, v in _latency("append", watch).items()}
             turns = Stopwatch()
-            text_bytes += await _turns(session, chance, tell, turns)
+            text_bytes += await _turns(session, texts, chance, tell, turns)
             result |= _latency("request", turns)
             for what in ("turn_cpu", "request_cpu", "request_again_cpu"):
                 result[f"{what}_ms"] = turns.quantile_ms(what, 0.5)
@@ -119,13 +94,13 @@ async def bench_kernel(
             await _faults(memory, session, chance, tell, watch)
             result |= _latency("fault", watch)
             result["fault_cpu_ms"] = watch.quantile_ms("fault_cpu", 0.5)
-            result |= await _searches("search", memory.recall, chance, tell)
-            result |= await _searches("session_search", session.recall, chance, tell)
+            result |= await _searches("search", memory.recall, texts, chance, tell)
+            result |= await _searches("session_search", session.recall, texts, chance, tell)
             result["rss_mb"] = round(_resident_mb(), 1)
             result["rss_growth_mb"] = round(_resident_mb() - before, 1)
         result["bytes_on_disk_per_text_byte"] = round(_bytes_under(home) / text_bytes, 3)
         result["first_request_ms"] = await _first_request(home)
-        await asyncio.to_thread(_die_before_applying, home, min(UNAPPLIED, pages), _SEED)
+        await asyncio.to_thread(_die_before_applying, home, min(UNAPPLIED, pages), text)
         result["first_request_after_kill_ms"] = await _first_request(home)
         records, took = _rebuild(home, tell)
         result["rebuild_per_s"] = round(records / took.wall_s)
@@ -155,7 +130,7 @@ async def _warm(session: Session) -> None:
 
 
 async def _ingest(
-    memory: Memory, chance: random.Random, pages: int, tell: StageProgress
+    memory: Memory, texts: Texts, chance: random.Random, pages: int, tell: StageProgress
 ) -> tuple[int, Took]:
     """Ingest the measured session first, so that all others are newer."""
     size, took = 0, Took()
@@ -164,7 +139,7 @@ async def _ingest(
         last = min(first + SESSION_PAGES, pages)
         for start in range(first, last, BATCH):
             batch = [
-                Incoming(text=words(chance), role=Role.ASSISTANT if n % 2 else Role.USER)
+                Incoming(text=texts.turn(chance), role=Role.ASSISTANT if n % 2 else Role.USER)
                 for n in range(start, min(start + BATCH, last))
             ]
             size += sum(len(said.text.encode()) for said in batch)
@@ -176,6 +151,7 @@ async def _ingest(
 
 async def _append(
     session: Session,
+    texts: Texts,
     chance: random.Random,
     count: int,
     tell: StageProgress,
@@ -183,7 +159,7 @@ async def _append(
 ) -> int:
     size = 0
     for number in range(count):
-        text = words(chance)
+        text = texts.turn(chance)
         size += len(text.encode())
         took = Took()
         with took.timed():
@@ -195,14 +171,18 @@ async def _append(
 
 
 async def _turns(
-    session: Session, chance: random.Random, tell: StageProgress, watch: Stopwatch
+    session: Session,
+    texts: Texts,
+    chance: random.Random,
+    tell: StageProgress,
+    watch: Stopwatch,
 ) -> int:
     """A host's turns: a user's message, the request with what it recalls, and the answer. Repeated
     requests within a turn are not included.
     """
     size = 0
     for number in range(SEARCHES):
-        asked, answer = question(chance, 12), words(chance)
+        asked, answer = texts.message(chance), texts.turn(chance)
         size += len(asked.encode()) + len(answer.encode())
         turn, request, again = Took(), Took(), Took()
         with turn.timed():
@@ -244,11 +224,15 @@ async def _faults(
 
 
 async def _searches(
-    name: str, recall: Callable[..., Any], chance: random.Random, tell: StageProgress
+    name: str,
+    recall: Callable[..., Any],
+    texts: Texts,
+    chance: random.Random,
+    tell: StageProgress,
 ) -> dict[str, float | None]:
     watch = Stopwatch()
     for number in range(SEARCHES):
-        query, took = question(chance), Took()
+        query, took = texts.query(chance), Took()
         with took.timed():
             await recall(query, limit=10)
         watch(name, took.wall_s)
@@ -260,12 +244,14 @@ async def _searches(
 
 
 @asynccontextmanager
-async def _searching(memory: Memory, chance: random.Random, *, at_once: int) -> AsyncIterator[None]:
+async def _searching(
+    memory: Memory, texts: Texts, chance: random.Random, *, at_once: int
+) -> AsyncIterator[None]:
     """Within this block, `at_once` loops of searches over everything run in the background."""
 
     async def search() -> None:
         while True:
-            await memory.recall(question(chance), limit=10)
+            await memory.recall(texts.query(chance), limit=10)
 
     tasks = [asyncio.ensure_future(search()) for _ in range(at_once)]
     try:
@@ -287,9 +273,9 @@ async def _first_request(home: Path) -> float:
         return round(1000 * (time.perf_counter() - began), 1)
 
 
-def _die_before_applying(home: Path, records: int, seed: int) -> None:
+def _die_before_applying(home: Path, records: int, text: str) -> None:
     """Have a process append records to the log and be killed before it indexes any."""
-    command = [sys.executable, "-c", _DYING, str(home), str(records), str(seed)]
+    command = [sys.executable, "-c", _DYING, str(home), str(records), text]
     died = subprocess.run(command, capture_output=True, timeout=600, check=False)
     if died.returncode != -signal.SIGKILL:
         raise StoreError(f"the process that was to die did not: {died.stderr.decode()[-500:]}")
@@ -299,14 +285,14 @@ _DYING: Final = """
 import os, signal, sys
 from pathlib import Path
 from pagefault.lab.kernel import append_only
-append_only(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+append_only(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def append_only(home: Path, records: int, seed: int) -> None:
+def append_only(home: Path, records: int, text: str) -> None:
     """Append turns to the measured session: synced to the log, but not indexed."""
-    chance = random.Random(seed)
+    texts, chance = TEXTS[text](), random.Random(_SEED)
     clock = SystemClock()
     store = open_store(home, clock=clock, minter=IdMinter(clock, random.SystemRandom()))
     row = store.index.find_session(MEASURED)
@@ -322,7 +308,7 @@ def append_only(home: Path, records: int, seed: int) -> None:
                 page_id=PageId(f"msg_{row.pages + n + 1}"),
                 order=row.pages + n,
                 role=Role.ASSISTANT,
-                text=words(chance),
+                text=texts.turn(chance),
                 tokens=WORDS,
             ),
         )

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pagefault.lab.kernel import words
+from pagefault.lab.texts import words
 from pagefault.model.errors import PagefaultError, not_installed
 from pagefault.model.progress import StageProgress
 

@@ -9,9 +9,11 @@ For a question, a hit's share of the best score decides. There is no floor on co
 measures words alone and much of a score is something else. The thresholds were chosen on two of
 five LoCoMo conversations, with the curve of `benchmarks/recall_gate.py`. The room for messages that
 mostly make statements was not: at a quarter, an assistant's user who reports and then asks for the
-next step saw only three quarters of what search found. How likely the best hit is cannot replace
-the form of a message: at the same evidence a statement costs several times the tokens
-(docs/decisions/136). docs/recall.md has the figures.
+next step saw only three quarters of what search found. In a language of which only the words are
+known, a message without a question mark may ask as well as tell, and gets that room, too.
+
+How likely the best hit is cannot replace the form of a message: at the same evidence a statement
+costs several times the tokens (docs/decisions/136). docs/recall.md has the figures.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pagefault.language.language import Cue
+from pagefault.language.known import told
+from pagefault.language.language import Cue, Script
 from pagefault.language.patterns import Where, shows
 from pagefault.recall.analyzed import has_question_mark
 from pagefault.recall.search import SearchHit
@@ -47,6 +50,7 @@ ASKING: Final = Gate(coverage_min=0.0, share_min=0.45, room_share=1.0)
 MIXED: Final = Gate(coverage_min=0.0, share_min=0.45, room_share=0.75)
 TELLING: Final = Gate(coverage_min=0.6, share_min=0.5, room_share=0.25)
 
+_WORD: Final = re.compile(r"\w+")
 _SENTENCE: Final = re.compile(r"[^.!?…。！？؟\n]*[^\W_][^.!?…。！？؟\n]*[.!?…。！？؟]*")
 
 
@@ -54,8 +58,22 @@ def gate(message: str) -> Gate:
     """The gate for a message, from its form alone. Cheap."""
     share = asking_share(message)
     if not share:
-        return TELLING
+        return TELLING if _has_known_form(message) else MIXED
     return ASKING if share >= 0.5 else MIXED
+
+
+def _has_known_form(message: str) -> bool:
+    """Whether a question without its mark would be heard: not in a language of which only the
+    words are known (`language/others.py`). In Latin letters a quarter of the words must be of its
+    grammar, as in any sentence of it: Hindi so written has some that Italian has, too.
+    """
+    languages = told(message)
+    if not languages or any(Cue.ASKS in one.cues for one in languages):
+        return True
+    words = _WORD.findall(message.casefold())
+    grammar = [word for word in words if any(word in one.stop_words for one in languages)]
+    is_latin = all(one.script is Script.LATIN for one in languages)
+    return is_latin and 4 * len(grammar) < len(words)
 
 
 def asking_share(message: str) -> float:

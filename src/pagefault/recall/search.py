@@ -434,7 +434,13 @@ class Searcher:
         """The number of pages in scope, and a function that ranks those which may answer. Places in
         `passed` are history: they do not count for their neighbours.
         """
-        from pagefault.recall.daily import PAGES_MAX, asks_of_days_alone, spans_ms, with_word
+        from pagefault.recall.daily import (
+            PAGES_MAX,
+            asks_of_days_alone,
+            spans_ms,
+            tell_of,
+            with_word,
+        )
         from pagefault.recall.kin import with_kin
         from pagefault.recall.question import read, speakers_named, subject
         from pagefault.recall.rank import rank
@@ -450,23 +456,35 @@ class Searcher:
         found = with_kin(found, kin)
         asked, found = counting(asked, without(found, passed))
         named = speakers_named(query, speakers)
-        if asks_of_days_alone(asked, named):
-            places = self._said_in(scope, spans_ms(asked.days, today), only)
-            found = with_word(found, places[-PAGES_MAX:])
         look = partial(self._index.traits, scope, names=subject(query, named))
         speaking = [
             at
             for at, term in enumerate(asked.terms)
             if not named.keys().isdisjoint(alternatives(term))
         ]
-        return found.pages, lambda similar, strict: rank(
-            *(found, look, asked),
-            speakers=speaking,
-            similar=similar and elsewhere(similar, passed),
-            relevance_min=RELEVANCE_MIN if strict else 0.0,
-            words_min=0.0 if strict else WORDS_MIN,
-            only=only,
-        )
+
+        def ranked(similar: Similar | None, strict: bool, among: Candidates = found) -> Ranking:
+            return rank(
+                *(among, look, asked),
+                speakers=speaking,
+                similar=similar and elsewhere(similar, passed),
+                relevance_min=RELEVANCE_MIN if strict else 0.0,
+                words_min=0.0 if strict else WORDS_MIN,
+                only=only,
+            )
+
+        def with_days(similar: Similar | None, strict: bool) -> Ranking:
+            by_words = None if days_alone else ranked(similar, strict)
+            if by_words is not None and tell_of(look(by_words.places.tolist()), spans):
+                return by_words
+            said_then = self._said_in(scope, spans, only)[-PAGES_MAX:]
+            if by_words is not None and not len(said_then):
+                return by_words
+            return ranked(similar, strict, with_word(found, said_then))
+
+        spans = [*spans_ms(asked.days, today)]
+        days_alone = asks_of_days_alone(asked, named)
+        return found.pages, with_days if asked.days else ranked
 
     def _said_in(
         self, scope: Scope, spans: Iterable[tuple[int, int]], only: NDArray[np.int64] | None
