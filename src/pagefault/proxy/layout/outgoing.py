@@ -20,7 +20,6 @@ from pagefault.proxy.layout.places import (
     MessagePlace,
     SentMessage,
     find_places,
-    instructs,
     says_the_same,
 )
 from pagefault.proxy.layout.wording import (
@@ -33,7 +32,7 @@ from pagefault.proxy.layout.wording import (
     STUB_OFFERED,
 )
 from pagefault.proxy.wires.marks import with_marks
-from pagefault.proxy.wires.wire import Unreadable
+from pagefault.proxy.wires.wire import Unreadable, instructs
 from pagefault.window.engine import WhenFull, lay_out, step
 from pagefault.window.slots import FRONT, Form, Slot, Window
 from pagefault.window.slots import Item as WindowItem
@@ -235,7 +234,8 @@ class Outgoing:
                     kind=item.kind,
                     is_models=item.role is Role.ASSISTANT,
                     opens=place.opens,
-                    call=item.call_id,
+                    call=item.link,
+                    answers=item.answers,
                     kept=self._is_kept(node),
                     is_text=not item.sealed and self._is_said(node),
                     pinned=self._is_pinned(node),
