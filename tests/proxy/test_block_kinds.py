@@ -24,8 +24,8 @@ from pagefault.window.slots import Item
 from tests.proxy.standing import SESSION, Standing, standing
 from tests.proxy.upstream import Say, Upstream
 
-WIDE, NARROW = 1_000_000, 700
-TURNS: Final = 14
+WIDE, NARROW = 1_000_000, 400
+TURNS: Final = 9
 PATHS: Final = {
     "responses": "/v1/responses",
     "chat": "/v1/chat/completions",
