@@ -237,11 +237,13 @@ HOSTED: dict[str, list[Json]] = {
 
 WAITING: dict[str, Json] = {
     "shell": {**RAN, "id": "sh_1", "environment": {"type": "local"}},
+    "function": {"type": "function_call", "id": "f_1", "call_id": "", "name": "Read",
+                 "arguments": "{}"},
     "older shell": {"type": "local_shell_call", "id": "ls_1", "call_id": "c1", "action": {}},
     "patch": {"type": "apply_patch_call", "id": "ap_1", "call_id": "c1", "operation": {}},
     "computer": {"type": "computer_call", "id": "cc_1", "call_id": "c1", "action": {}},
     "approval": {"type": "mcp_approval_request", "id": "mcpr_1", "name": "f", "arguments": "{}"},
-}
+}  # fmt: skip
 """What waits for the client."""
 
 

@@ -239,7 +239,7 @@ class Outgoing:
                     is_models=item.role is Role.ASSISTANT,
                     opens=place.opens,
                     call=item.link,
-                    answers=item.answers,
+                    answers=item.answers and bool(item.link),
                     kept=self._is_kept(node),
                     is_text=not item.sealed and self._is_said(node),
                     pinned=self._is_pinned(node),

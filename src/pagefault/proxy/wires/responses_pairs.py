@@ -30,6 +30,7 @@ from pagefault.proxy.wires.wire import blocks, instructs, whole_number
 
 _ENDS: Final = ("response.completed", "response.incomplete", "response.failed")
 _BEGINS: Final = ("response.created", "response.in_progress", "response.queued")
+_FUNCTIONS: Final = ("function_call", "custom_tool_call")
 _CALL: Final = frozenset(("type", "id", "call_id", "name", "arguments", "status"))
 
 
@@ -103,7 +104,7 @@ class ResponsesForm:
 
 def _is_output(item: Any, call: Any) -> bool:
     """Whether an item is part of a model's answer. `call` is of it, if the item answers one."""
-    if item.get("type", "message") == "message":
+    if str(item.get("type") or "message") == "message":
         return bool(item.get("role") == "assistant")
     if not is_answer(item):
         return not instructs(item)
@@ -115,8 +116,9 @@ def _is_output(item: Any, call: Any) -> bool:
 def _waits(items: Sequence[Json]) -> bool:
     """Whether there are calls for the client to answer. A provider answers its own at once."""
     told = {link_of(one) for one in items if is_answer(one)}
-    asked = (one for one in items if not (is_answer(one) or one.get("approval_request_id")))
-    return any(link and link not in told for link in map(link_of, asked))
+    asked = [one for one in items if not (is_answer(one) or one.get("approval_request_id"))]
+    waiting = any(link and link not in told for link in map(link_of, asked))
+    return waiting or any(one.get("type") in _FUNCTIONS for one in asked)  # these may have no id
 
 
 def _normal(item: Json) -> Json:
