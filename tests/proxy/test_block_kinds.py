@@ -26,6 +26,7 @@ from tests.proxy.upstream import Say, Upstream
 
 WIDE, NARROW = 1_000_000, 400
 TURNS: Final = 9
+REQUIRED: Final[Any] = typing.Required
 PATHS: Final = {
     "responses": "/v1/responses",
     "chat": "/v1/chat/completions",
@@ -101,7 +102,7 @@ class Maker:
         for name, told in typing_extensions.get_type_hints(kind, include_extras=True).items():
             if name in ("cache_control", "prompt_cache_breakpoint"):
                 continue  # four at most in a request
-            required = typing.get_origin(told) is typing.Required or name in ("type", "role")
+            required = typing.get_origin(told) is REQUIRED or name in ("type", "role")
             if name in fixed or not (required or (depth < 3 and self._chance.random() < 0.3)):
                 continue
             is_id = name == "id" or name.endswith("_id")
@@ -155,8 +156,8 @@ def of_responses(make: Maker, chance: random.Random) -> list[Turn]:
             told = make.block(kinds[answers[name]], **links[1])
             turn.append(asked)
             waiting.append(told) if chance.random() < 0.3 else turn.append(told)
-        said = [{"type": "output_text", "text": make.words(20), "annotations": []}]
-        turn.append({"type": "message", "role": "assistant", "content": said})
+        answer = [{"type": "output_text", "text": make.words(20), "annotations": []}]
+        turn.append({"type": "message", "role": "assistant", "content": answer})
         turns.append(turn)
     return turns
 
