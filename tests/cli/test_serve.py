@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +192,63 @@ def test_a_window_too_small_for_any_request_is_refused(cli: Cli, tmp_path: Path)
         assert refused.code == 2
         assert "at least 256" in refused.err
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("is_answered", [True, False], ids=["answered", "under way"])
+def test_killed_it_loses_only_the_json_of_a_request_that_was_under_way(
+    is_answered: bool, tmp_path: Path
+) -> None:
+    """A resumed client leaves its old thinking out, and the provider is sent it all the same, if
+    the request that brought it had its answer. Words are logged in either case.
+    """
+    thinking = {"type": "thinking", "thinking": "In the notes.", "signature": "c2ln"}
+    called = {"type": "tool_use", "id": "c1", "name": "Read", "input": {"path": "notes.txt"}}
+    found = {"type": "tool_result", "tool_use_id": "c1", "content": "The swifts nest there. " * 30}
+    first = [user("Where do the swifts nest?")]
+    second = [*first, {"role": "assistant", "content": [thinking, called]}, user(found)]
+    resumed = [*first, {"role": "assistant", "content": [called]}, user(found)]
+    goes_on, waits = threading.Event(), threading.Event()
+    said = iter([Say(text="I look."), Say(pieces=(waits,)) if not is_answered else Say(text="So.")])
+    headers = {"x-api-key": KEY, "x-pagefault-session": "s"}
+
+    def answer(seen: Seen) -> Say:
+        say = next(said, Say(text="Under the eaves."))
+        if say.pieces:
+            goes_on.set()
+        return say
+
+    def ask(url: str, messages: list[Any]) -> None:
+        with suppress(httpx2.TransportError):
+            httpx2.post(f"{url}/v1/messages", json=body(*messages), headers=headers, timeout=60)
+
+    words = ("--window", "5000", "--json")
+    with Upstream(answer) as upstream:
+        with serving("--upstream", upstream.url, *words, root=tmp_path) as process:
+            assert process.stdout is not None
+            url = json.loads(process.stdout.readline())["url"]
+            ask(url, first)
+            asking = threading.Thread(target=ask, args=(url, second))
+            asking.start()
+            if is_answered:
+                asking.join()
+            else:
+                assert goes_on.wait(30)
+            _until_it_is_logged(tmp_path, "swifts nest there", "So." if is_answered else "")
+            process.kill()
+            waits.set()
+            asking.join()
+        with serving("--upstream", upstream.url, *words, root=tmp_path) as process:
+            assert process.stdout is not None
+            url = json.loads(process.stdout.readline())["url"]
+            ask(url, [*resumed, {"role": "assistant", "content": "So."}, user("And when?")])
+        sent = upstream.seen[-1].body["messages"]
+    assert sent[:3] == (second if is_answered else resumed)
+
+
+def _until_it_is_logged(root: Path, *words: str) -> None:
+    for _ in range(600):
+        log = "".join(file.read_text() for file in (root / "log").glob("*.jsonl"))
+        if all(word in log for word in words):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"not logged: {words}")

@@ -100,12 +100,29 @@ def test_what_is_deleted_is_nowhere_and_secrets_never_were(tmp_path: Path) -> No
     assert b"ghp_a1B2" not in kept
 
 
+FILTERS: list[dict[str, Any]] = [
+    {"n": {"$eq": 1}},
+    {"n": {"$ne": 1}},
+    {"n": {"$gt": 0, "$lte": 2}},
+    {"n": {"$gte": "1"}},
+    {"n": {"$lt": 2}, "t": ["x"]},
+    {"in": {"n": 1}},
+    {"in": {"n": {"$gt": 0}, "deep": {"of": "x"}}},
+    {"in": {"deep": {"$ne": {"of": "y"}}}},
+    {"in.n": 1},
+    {"in.n": {"$ne": 1}},
+    {"t": []},
+    {"missing": None},
+    {"missing": {"$ne": 1}},
+]
+
+
 def _drawn(chance: random.Random) -> Op:
     from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
     namespace = tuple(chance.choices("ab", k=chance.randint(1, 3)))
     key = chance.choice("xyz")
-    match chance.randrange(6):
+    match chance.randrange(7):
         case 0:
             return GetOp(namespace, key)
         case 1:
@@ -113,11 +130,14 @@ def _drawn(chance: random.Random) -> Op:
         case 2:
             return SearchOp(namespace, limit=3, offset=chance.randrange(2))
         case 3:
+            return SearchOp(namespace[:1], filter=chance.choice(FILTERS), limit=2)
+        case 4:
             suffix = (MatchCondition("suffix", (chance.choice("ab"),)),)
             return ListNamespacesOp(suffix, max_depth=chance.choice([None, 2]))
         case _:
-            value: Any = {"n": chance.randrange(3), "t": ["x"]} if chance.random() < 0.8 else None
-            return PutOp(namespace, key, value)
+            nested = {"n": chance.randrange(3), "deep": {"of": chance.choice("xy")}}
+            value: Any = {"n": chance.randrange(3), "t": ["x"], "in": nested, "in.n": 1}
+            return PutOp(namespace, key, value if chance.random() < 0.8 else None)
 
 
 def _told(results: list[Any]) -> list[Any]:
@@ -153,6 +173,22 @@ async def test_it_answers_as_the_store_of_langgraph_does(again: bool, tmp_path: 
             await asyncio.to_thread(store.close)
             store = PagefaultStore(memory=tmp_path / "m")
     await asyncio.to_thread(store.close)
+
+
+def test_a_filter_holds_beside_a_query_too(store: PagefaultStore) -> None:
+    from langgraph.store.memory import InMemoryStore
+
+    model = InMemoryStore()
+    for number in range(3):
+        value = {"n": number, "says": "coffee", "in": {"n": number}, "in.n": 9 - number}
+        store.put(ANA, str(number), value)
+        model.put(ANA, str(number), value)
+    for wanted in ({"n": {"$gte": 1}}, {"in": {"n": {"$ne": 1}}}, {"in.n": 9}, {"in.n": 0}):
+        found = {one.key for one in store.search(ANA, query="coffee", filter=wanted)}
+        assert found == {one.key for one in model.search(ANA, filter=wanted)}
+    for one in (store, model):
+        with pytest.raises(ValueError, match="\\$in"):
+            one.search(ANA, query="coffee", filter={"n": {"$in": [1]}})
 
 
 def test_a_value_that_is_no_json_is_refused_before_anything_is_written(

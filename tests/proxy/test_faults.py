@@ -212,6 +212,82 @@ async def test_the_clients_calls_pass_and_memorys_are_answered_beside_its_result
             assert blocks(second)[: len(blocks(first))] == blocks(first)
 
 
+RAN = {"type": "shell_call", "call_id": "c1", "status": "completed", "action": {"commands": ["ls"]}}
+PRINTED = {"type": "shell_call_output", "call_id": "c1", "output": [{"stdout": "a", "stderr": ""}]}
+HOSTED: dict[str, list[Json]] = {
+    "shell": [
+        {**RAN, "id": "sh_1", "environment": {"type": "container_reference", "container_id": "x"}},
+        {**PRINTED, "id": "so_1"},
+    ],
+    "tool search": [
+        {"type": "tool_search_call", "id": "ts_1", "call_id": None, "execution": "server"},
+        {"type": "tool_search_output", "id": "to_1", "call_id": None, "tools": []},
+    ],
+    "program": [
+        {"type": "program", "id": "p_1", "call_id": "c1", "code": "1", "fingerprint": "f"},
+        {"type": "program_output", "id": "po_1", "call_id": "c1", "result": "1"},
+    ],
+    "mcp": [
+        {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "s", "tools": []},
+        {"type": "mcp_call", "id": "m_1", "server_label": "s", "name": "f", "output": "x",
+         "approval_request_id": "mcpr_9"},
+    ],
+}  # fmt: skip
+"""What the provider's own tools put into an answer of Responses."""
+
+WAITING: dict[str, Json] = {
+    "shell": {**RAN, "id": "sh_1", "environment": {"type": "local"}},
+    "function": {"type": "function_call", "id": "f_1", "call_id": "", "name": "Read",
+                 "arguments": "{}"},
+    "older shell": {"type": "local_shell_call", "id": "ls_1", "call_id": "c1", "action": {}},
+    "patch": {"type": "apply_patch_call", "id": "ap_1", "call_id": "c1", "operation": {}},
+    "computer": {"type": "computer_call", "id": "cc_1", "call_id": "c1", "action": {}},
+    "approval": {"type": "mcp_approval_request", "id": "mcpr_1", "name": "f", "arguments": "{}"},
+}  # fmt: skip
+"""What waits for the client."""
+
+
+@STREAMED
+@pytest.mark.parametrize("kind", HOSTED)
+async def test_calls_beside_the_providers_own_tools_keep_their_place(
+    kind: str, stream: bool
+) -> None:
+    model = Model()
+    with watched(model) as upstream:
+        async with standing(upstream, window=WINDOW) as to:
+            caller = CALLERS["/v1/responses"](stream=stream)
+            await until_it_left(to, caller)
+            caller.says("Say the number.")
+            ours = Say(text="I look.", blocks=tuple(HOSTED[kind]), calls=(search("launch code"),))
+            model.then(ours, Say(text="It is 7741."))
+            asked = len(upstream.seen)
+            assert (await caller.ask(to)).text == "I look.It is 7741."
+            for _ in range(2):
+                caller.says("Thanks.")
+                await caller.ask(to)
+    for earlier, later in pairwise(upstream.seen[asked + 1 :]):
+        assert blocks(later)[: len(blocks(earlier))] == blocks(earlier)
+    assert "call_s" in upstream.seen[-1].raw.decode()
+
+
+@STREAMED
+@pytest.mark.parametrize("kind", WAITING)
+async def test_a_reply_that_waits_for_the_client_goes_to_the_client(
+    kind: str, stream: bool
+) -> None:
+    model = Model()
+    with watched(model) as upstream:
+        async with standing(upstream, window=WINDOW) as to:
+            caller = CALLERS["/v1/responses"](stream=stream)
+            await until_it_left(to, caller)
+            caller.says("Say the number.")
+            model.then(Say(blocks=(WAITING[kind],), calls=(search("launch code"),)))
+            asked = len(upstream.seen)
+            read = await caller.ask(to)
+    assert len(upstream.seen) == asked + 1
+    assert read.message == [WAITING[kind]]
+
+
 @WIRES
 async def test_a_reply_without_calls_of_memorys_passes_byte_for_byte(path: str) -> None:
     wire = next(w for suffix, w in _WIRES.items() if path.endswith(suffix))

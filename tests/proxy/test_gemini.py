@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pagefault.model.events import Relayed
 from pagefault.proxy.history.history import Json, Part
 from pagefault.proxy.wires.gemini import Gemini
 from pagefault.proxy.wires.wire import dumped
@@ -221,6 +223,52 @@ async def test_a_call_that_was_made_before_is_logged_once_and_in_the_same_conver
         [session] = await to.sessions()
         logged = await to.logged(session)
         assert logged.count('[calls look] {"at":1}') == logged.count("fog") == 3
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["one run", "restarted"])
+@pytest.mark.parametrize("call_id", ["", "c1"], ids=["no ids", "ids"])
+async def test_a_client_that_drops_signatures_keeps_its_prefix_and_its_calls(
+    call_id: str, restarts: bool, tmp_path: Path
+) -> None:
+    signed = {"thoughtSignature": "c2lnbmVk"}
+    asked = [
+        user("Look into the notes."),
+        model({"text": "I look.", **signed}, {**call("Read", call_id, path="a"), **signed}),
+        user(result("Read", "The swifts nest there.", call_id)),
+    ]
+    bare = [{"text": "I look."}, call("Read", call_id, path="a")]
+    later = [asked[0], model(*bare), asked[2], model("Understood."), user("And when?")]
+    root = tmp_path / "memory"
+    with Upstream(always("Understood.")) as upstream:
+        async with standing(upstream, root=root, window=4_000) as to:
+            await ask(to, body(*asked))
+            if not restarts:
+                await ask(to, body(*later))
+        async with standing(upstream, root=root, window=4_000) as to:
+            await ask(to, body(*later))
+            [session] = await to.sessions()
+            logged = await to.logged(session)
+    sent = upstream.seen[-1].body["contents"]
+    assert sent == [*asked, *later[3:]]
+    assert logged.count("The swifts nest there.") == 1
+
+
+async def test_the_log_names_the_model_of_a_request_that_is_paged(upstream: Upstream) -> None:
+    """The path names it, and what is sent on in another form does not."""
+    told: list[Json] = []
+    async with standing(upstream, window=300) as to:
+        for number in range(12):
+            told.append(user(f"Tell me of garden {number}. " + f"leaf{number} " * 40))
+            await ask(to, body(*told))
+            told.append(model("Understood."))
+        await to.proxy.settled()
+        session = await to.memory.session((await to.sessions())[0], create=False)
+        events = await to.memory.passed_on(session)
+    relayed = [one.body for one in events if isinstance(one.body, Relayed)]
+    assert any(one.epoch for one in relayed)
+    assert {one.model for one in relayed} == {"gemini-scripted"}
+    assert "remodelled" not in {one.change for one in relayed}
+    assert all(one.shared for one in relayed[1:] if not one.epoch)
 
 
 def test_parallel_results_belong_to_calls_by_name_and_order() -> None:

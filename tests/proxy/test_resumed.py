@@ -74,6 +74,31 @@ async def test_what_was_sent_is_sent_again_as_it_was(tmp_path: Path) -> None:
     assert after == [*before, *ANSWERED[len(before) :]]
 
 
+@pytest.mark.parametrize(
+    "aside",
+    [[user("Give this talk a title.")], [RESUMED[0]], RESUMED[:5]],
+    ids=["a title", "the topic", "a part"],
+)
+async def test_a_request_beside_the_conversation_takes_nothing_from_it(
+    tmp_path: Path, aside: list[Json]
+) -> None:
+    with Upstream(always("Under the eaves.")) as upstream:
+        async with standing(upstream, root=tmp_path / "memory", window=WINDOW) as to:
+            before = await ask(to, FIRST)
+        async with standing(upstream, root=tmp_path / "memory", window=WINDOW) as to:
+            await ask(to, aside)
+            after = await ask(to, RESUMED)
+            assert after == [*before, *ANSWERED[len(before) :]]
+            more = [*RESUMED, model("Hobbies."), user("Where do those nest?")]
+            changed = [
+                {**more[0], "content": more[0]["content"].replace(MONDAY, TUESDAY)},
+                *more[1:],
+            ]
+            last = await ask(to, changed)
+    assert last[: len(after)] == after
+    assert [TUESDAY in one["text"] for one in last[-1]["content"]] == [True, False]
+
+
 async def test_a_reminder_that_changed_comes_with_the_newest_message(tmp_path: Path) -> None:
     before, after = await ask_each(tmp_path, FIRST, resumed(TUESDAY))
     assert after[:-1] == [*before, *ANSWERED[len(before) : -1]]

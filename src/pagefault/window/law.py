@@ -42,10 +42,11 @@ class Law:
         found: dict[int, int] = {}
         calls: dict[str, int] = {}
         for at, item in enumerate(items):
-            if item.kind is ItemKind.CALL:
+            if item.kind is ItemKind.RESULT or item.answers:
+                if item.call in calls:
+                    found[at] = calls[item.call]
+            elif item.kind is ItemKind.CALL or item.call:
                 calls[item.call] = at
-            elif item.kind is ItemKind.RESULT and item.call in calls:
-                found[at] = calls[item.call]
         return found
 
     def orphans(self, items: Sequence[Item], first: int) -> list[int]:

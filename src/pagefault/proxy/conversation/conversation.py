@@ -92,9 +92,7 @@ class Conversation:
             drafts=self._drafts,
             health=self._health,
         )
-        self._requests = RequestLog(
-            self._state, self._drafts, wire=wire, clock=clock, health=self._health
-        )
+        self._requests = RequestLog(self._state, wire=wire, clock=clock, health=self._health)
         self._history = HistoryLog(self._state, self._drafts, self._requests, self._health)
         self._formation = RelayedFormation(self._state, wire=wire, counter=counter)
 
@@ -164,12 +162,14 @@ class Conversation:
             layout, logs_later = await self._lay_out(plan, match, history, may_log_later)
             put = layout.put(self._wire, body) if layout is not None else None
             self._faults.is_begun = True
+            model = self._drafts.model_name(self._wire.model(body))
             record = partial(
                 self._requests.record,
                 put or body,
                 history,
                 match,
                 layout,
+                model=model,
                 is_marked_here=marks,
                 may_wait=will_end and bool(match.new),
             )
@@ -182,7 +182,7 @@ class Conversation:
                 sent=put or body,
                 aside=is_aside,
                 logged=logged,
-                model=self._drafts.model_name(self._wire.model(body)),
+                model=model,
             )
             if marks:
                 sent = marked(passed.sent, state.prefix.again)

@@ -25,7 +25,6 @@ from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import USER_TYPED
 from pagefault.model.request import Usage
 from pagefault.proxy.conversation.first_sent import News
-from pagefault.proxy.conversation.item_drafts import ItemDrafts
 from pagefault.proxy.conversation.passed import Passed
 from pagefault.proxy.conversation.request_layout import PagedLayout
 from pagefault.proxy.conversation.state import ConversationState
@@ -54,14 +53,12 @@ class RequestLog:
     def __init__(
         self,
         state: ConversationState,
-        drafts: ItemDrafts,
         *,
         wire: Wire,
         clock: Clock,
         health: WriteHealth,
     ) -> None:
         self._state = state
-        self._drafts = drafts
         self._wire = wire
         self._clock = clock
         self._health = health
@@ -78,26 +75,28 @@ class RequestLog:
         match: Match,
         layout: PagedLayout | None,
         *,
+        model: str,
         is_marked_here: bool,
         may_wait: bool,
     ) -> tuple[Relayed | None, Seq]:
-        """Log a request that is about to be sent as `body`; returns its record, and where that is
-        if it is written already. None and NOTHING if there is no session, or nothing can be
-        written. It is left pending if it `may_wait` and nothing sent later depends on it.
+        """Log a request to `model` that is about to be sent as `body`; returns its record, and
+        where that is if it is written already. None and NOTHING if there is no session, or nothing
+        can be written. It is left pending if it `may_wait` and nothing sent later depends on it.
         """
         state = self._state
         if layout is None:  # nothing of it was counted before, which takes a thread
             messages: Sequence[Any] = received.messages
-            weighed = await asyncio.to_thread(state.prefix.weigh, body, received, messages)
+            weigh = state.prefix.weigh
+            weighed = await asyncio.to_thread(weigh, body, received, messages, model=model)
         else:
             messages = layout.composed.messages
-            weighed = state.prefix.weigh(body, layout.history, messages)
+            weighed = state.prefix.weigh(body, layout.history, messages, model=model)
         clients = weighed
         if state.verbatim.window_tokens:
-            clients = state.client_prefix.weigh(body, received, received.messages)
+            own = received.messages
+            clients = state.client_prefix.weigh(body, received, own, model=model)
         if state.session is None or self._health.full:  # nothing was said, or could be written
             return None, NOTHING
-        model = self._drafts.model_name(self._wire.model(body))
         relayed = Relayed(
             request=state.requests,
             wire=self._wire.name,
@@ -140,7 +139,7 @@ class RequestLog:
     ) -> tuple[Relayed | None, Seq]:
         """Log a request that repeats another with the results of memory's tools behind it."""
         state, before = self._state, passed.logged.relayed
-        weighed = state.prefix.weigh(body, history, history.messages)
+        weighed = state.prefix.weigh(body, history, history.messages, model=passed.model)
         if state.session is None or before is None:
             return None, NOTHING
         relayed = Relayed(

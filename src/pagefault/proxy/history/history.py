@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from pagefault.model.defaults import NAME_CHARS
 from pagefault.model.kinds import ItemKind, Role
-from pagefault.proxy.history.readable import call_of, named, readable, tool_of
+from pagefault.proxy.history.readable import call_of, is_answer, link_of, named, readable, tool_of
 
 Json = dict[str, Any]
 
@@ -49,6 +49,8 @@ class Item:
     call_id: str = ""
     sealed: str = ""  # a digest of what is opaque
     of_call: str = ""  # the call that it makes or answers, if it names one
+    link: str = ""  # the id that a call and its result share, opaque ones too
+    answers: bool = False  # it is opaque, and such a result
     under: str = ""  # the provider's tool that it cites, if no item shows the call
     is_media: bool = False  # an image, a recording or a file
     asks_for_summary: bool = False  # the client's request for a summary
@@ -57,6 +59,7 @@ class Item:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "call_id", short_id(self.call_id))
+        object.__setattr__(self, "link", self.call_id or short_id(self.link))
 
     @property
     def kind(self) -> ItemKind:
@@ -361,6 +364,8 @@ def sealed_item(block: Mapping[str, Any], role: Role, number: int) -> Item:
         name=tool_of(block),
         sealed=digest(told),
         of_call=f"{block.get('type')} {call_id}" if call_id else "",
+        link=link_of(block),
+        answers=is_answer(block),
         is_media=is_media(block),
     )
 

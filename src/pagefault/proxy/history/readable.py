@@ -17,6 +17,7 @@ _BOOKS: Final = re.compile(
     r"type|id|role|status|signature|encrypted_.*|.*_(?:id|type)|cache_control|.*_breakpoint"
 )
 _NO_TEXT: Final = re.compile(r"data:[^\s,]*,\S*|[A-Za-z0-9+/=_-]{128,}")
+_ANSWERS: Final = ("_output", "_result", "_response")
 _WHAT_FOR: Final = re.compile(r"_tool_result|_tool_use|_call_output|_call|_output")
 
 
@@ -53,6 +54,22 @@ def call_of(block: Mapping[str, Any]) -> str:
     """The id of the call that a block makes or answers, or ""."""
     ids = (block.get("call_id"), block.get("tool_use_id"), "input" in block and block.get("id"))
     return next((one for one in ids if isinstance(one, str) and one), "")
+
+
+def link_of(block: Mapping[str, Any]) -> str:
+    """The id that a block shares with the one that it answers, or is answered by; "" if none. A
+    request for approval is named by its own id, and so is the call that some outputs answer.
+    """
+    asked, kind = block.get("approval_request_id"), _kind(block)
+    if isinstance(asked, str) and asked:
+        return asked
+    own = block.get("id") if kind.endswith(("_request", *_ANSWERS)) else None
+    return call_of(block) or (own if isinstance(own, str) else "")
+
+
+def is_answer(block: Mapping[str, Any]) -> bool:
+    """Whether a block answers the one with which it shares its id."""
+    return _kind(block).endswith(_ANSWERS)
 
 
 def _kind(block: Mapping[str, Any]) -> str:

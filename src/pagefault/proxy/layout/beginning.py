@@ -21,7 +21,8 @@ from typing import Any
 
 from pagefault.proxy.history.history import History, in_common
 from pagefault.proxy.history.trie import Node
-from pagefault.proxy.layout.places import MessagePlace, instructs
+from pagefault.proxy.layout.places import MessagePlace
+from pagefault.proxy.wires.wire import instructs
 from pagefault.window.slots import WHOLE_CONVERSATION, Form, Item, Window
 
 

@@ -20,7 +20,6 @@ from pagefault.proxy.layout.places import (
     MessagePlace,
     SentMessage,
     find_places,
-    instructs,
     says_the_same,
 )
 from pagefault.proxy.layout.wording import (
@@ -33,7 +32,7 @@ from pagefault.proxy.layout.wording import (
     STUB_OFFERED,
 )
 from pagefault.proxy.wires.marks import with_marks
-from pagefault.proxy.wires.wire import Unreadable
+from pagefault.proxy.wires.wire import Unreadable, instructs
 from pagefault.window.engine import WhenFull, lay_out, step
 from pagefault.window.slots import FRONT, Form, Slot, Window
 from pagefault.window.slots import Item as WindowItem
@@ -103,12 +102,17 @@ class Outgoing:
             self._resume()
 
     def _resume(self) -> None:
-        """Take the messages of an earlier run as sent, in the form in which it sent them."""
+        """Take the messages of an earlier run as sent, in the form in which it sent them. Others
+        wait for a request that has them: this one may be beside the conversation, as for its title.
+        """
         kept, again, told = self._kept, set[int](), set[str]()
+        here = [(one, kept.earlier.pop(one.node.key, None)) for one in self._places]
+        if all(earlier is None for _, earlier in here):
+            return
+        known = {place.number for place, _ in here if place.node.key in kept.sent}
         edited = {self._match.path[at] for at in self._match.edited}
-        for place in self._places:
-            earlier = kept.earlier.get(place.node.key)
-            if earlier is None or earlier == self._bare(place.message):
+        for place, earlier in here:
+            if earlier is None or place.number in known or earlier == self._bare(place.message):
                 continue
             # A provider wants the reasoning that came before an item of this id, which is the
             # client's to send, or to leave out with the id.
@@ -125,9 +129,8 @@ class Outgoing:
         told.update(
             digest(span)
             for number, span in self._told(-1, len(self._history.messages))
-            if number not in again
+            if number not in again and number not in known
         )
-        kept.earlier = {}
         kept.told |= told
         kept.changes += bool(again)
 
@@ -235,7 +238,8 @@ class Outgoing:
                     kind=item.kind,
                     is_models=item.role is Role.ASSISTANT,
                     opens=place.opens,
-                    call=item.call_id,
+                    call=item.link,
+                    answers=item.answers and bool(item.link),
                     kept=self._is_kept(node),
                     is_text=not item.sealed and self._is_said(node),
                     pinned=self._is_pinned(node),

@@ -15,7 +15,7 @@ from pagefault.proxy.history.history import (
     is_same_call,
 )
 from pagefault.proxy.history.trie import Node
-from pagefault.proxy.wires.wire import Wire
+from pagefault.proxy.wires.wire import Wire, instructs
 
 
 @dataclass(slots=True)
@@ -98,7 +98,3 @@ def find_places(
     if places:
         places[-1].gap += lead
     return places
-
-
-def instructs(message: Any) -> bool:
-    return bool(message.get("role") in ("system", "developer"))

@@ -43,8 +43,10 @@ class Prefix:
         self._before: _Sent | None = None
         self.again = Again()  # of the newest
 
-    def weigh(self, body: Json, history: History, messages: Sequence[Any]) -> Weighed:
-        """Compare a request with the one before it. It becomes the last one sent."""
+    def weigh(
+        self, body: Json, history: History, messages: Sequence[Any], *, model: str
+    ) -> Weighed:
+        """Compare a request to a model with the one before it. It becomes the last one sent."""
         before, known, weights = self._before, self._weights.known, self._weights
         same = in_common(before.messages, messages) if before is not None else 0
         bare = list(map(known.bare, messages[same:]))
@@ -61,7 +63,7 @@ class Prefix:
             sums.append(sums[-1] + weights.of(one))
         placed = history.placed
         now = _Sent(
-            model=self._wire.model(body),
+            model=model,
             messages=messages,
             keys=keys,
             sums=sums,
@@ -89,7 +91,7 @@ class _Sent:
     the tokens up to each.
     """
 
-    model: Any
+    model: str
     messages: Sequence[Any]
     keys: Sequence[str]
     sums: Sequence[int]

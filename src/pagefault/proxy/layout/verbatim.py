@@ -58,7 +58,7 @@ class Verbatim:
         self.lead: dict[str, list[Any]] = {}
         self.told: set[str] = set()  # reminders, by their digests
         self.notices: dict[str, str] = {}  # of epochs, if they name pages
-        self.earlier: dict[str, Any] = {}  # messages of an earlier run, until a request
+        self.earlier: dict[str, Any] = {}  # messages of an earlier run, until a request has them
         self.beginning = Beginning()  # of the newest request
         self.changes = 0  # times that something sent was made anew, put in or taken back
         self._model: Any = None
@@ -97,9 +97,9 @@ class Verbatim:
         )
 
     def resume(self, model: str, earlier: dict[str, Any]) -> None:
-        """Let the next request to this model send the messages of an earlier run, given by the keys
-        of their last nodes, as that run sent them. A resumed client spells its history differently,
-        and leaves old thinking out.
+        """Let the next requests to this model send the messages of an earlier run, given by the
+        keys of their last nodes, as that run sent them. A resumed client spells its history
+        differently, and leaves old thinking out.
         """
         self._earlier_model, self.earlier = model, earlier if self.keeps else {}
 

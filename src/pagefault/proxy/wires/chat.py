@@ -118,6 +118,7 @@ class Chat:
 class ChatGatherer:
     def __init__(self) -> None:
         self._text: list[str] = []
+        self._refusal: list[str] = []
         self._calls: dict[int, Json] = {}
         self._usage: Json | None = None
         self._finished = False
@@ -132,6 +133,8 @@ class ChatGatherer:
             delta = choice.get("delta") or {}
             if isinstance(delta.get("content"), str):
                 self._text.append(delta["content"])
+            if isinstance(delta.get("refusal"), str):
+                self._refusal.append(delta["refusal"])
             for call in delta.get("tool_calls") or ():
                 self._add(call)
             self._under = self._under or _cited(delta)
@@ -152,7 +155,8 @@ class ChatGatherer:
             {"id": call["id"], "function": {**call, "arguments": "".join(call["arguments"])}}
             for _, call in sorted(self._calls.items())
         ]
-        message = {"content": "".join(self._text), "tool_calls": calls}
+        refusal = "".join(self._refusal)
+        message = {"content": "".join(self._text), "refusal": refusal, "tool_calls": calls}
         return Answered(
             tuple(_said(message, Role.ASSISTANT, 0)),
             usage_from(self._usage),
@@ -177,6 +181,9 @@ def _said(message: Json, role: Role, number: int) -> list[Item]:
             items.append(Item(part=Part.DRESS, role=role, message=number))
         else:
             items.append(sealed_item(block, role, number))
+    refusal = message.get("refusal")
+    if isinstance(refusal, str):
+        items.append(Item(part=Part.TEXT, role=role, message=number, text=refusal))
     for call in message.get("tool_calls") or ():
         told = call.get("function") or call.get("custom") or {}
         arguments = told.get("arguments", told.get("input", ""))

@@ -282,9 +282,10 @@ def _answering(part: Json, make: Callable[[str], str]) -> Json:
 def _with_ids(contents: Sequence[Json]) -> list[Json]:
     """The contents with an id for each call and result that has none.
 
-    An id is made from the call and its signature, so that it is the same in an answer, and after a
-    client cut off the beginning. Equal ones are numbered from the first that is present. The n-th
-    result of a name answers the n-th such call of the contents right before it.
+    An id is made from the call, so that it is the same in an answer, and after a client cut off the
+    beginning; not from its signature, which some clients leave out. Equal ones are numbered from
+    the first that is present. The n-th result of a name answers the n-th such call of the contents
+    right before it.
     """
     seen, waiting = Counter[str](), dict[str, list[str]]()
     named: list[Json] = []
@@ -300,13 +301,13 @@ def _with_ids(contents: Sequence[Json]) -> list[Json]:
             called, returned = (one if isinstance(one, dict) else None for one in told)
             if called is not None:
                 name = str(called.get("name", ""))
-                call_id = called.get("id") or made_id(canonical(part), seen)
+                call_id = called.get("id") or made_id(called, seen)
                 waiting.setdefault(name, []).append(call_id)
                 parts.append(_given(part, "functionCall", call_id))
             elif returned is not None:
                 asked = waiting.get(str(returned.get("name", "")), [])
                 call_id = asked.pop(0) if asked else ""
-                call_id = returned.get("id") or call_id or made_id(canonical(part), seen)
+                call_id = returned.get("id") or call_id or made_id(returned, seen)
                 parts.append(_given(part, "functionResponse", call_id))
             else:
                 parts.append(part)
@@ -314,8 +315,9 @@ def _with_ids(contents: Sequence[Json]) -> list[Json]:
     return named
 
 
-def made_id(of: str, seen: Counter[str]) -> str:
-    return _numbered(f"{_OURS}{digest(of)}", seen)
+def made_id(of: Json, seen: Counter[str]) -> str:
+    """The id of a call, or of a result without one."""
+    return _numbered(f"{_OURS}{digest(canonical(of))}", seen)
 
 
 def _numbered(made: str, seen: Counter[str]) -> str:

@@ -20,7 +20,7 @@ from typing import Any, Final
 from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
 from pagefault.model.request import ToolCall, ToolSpec
-from pagefault.proxy.history.history import Json, canonical
+from pagefault.proxy.history.history import Json
 from pagefault.proxy.wires.gemini import Gemini, field_of, made_id, parts_of, spelt
 from pagefault.proxy.wires.pairs import (
     Apart,
@@ -292,7 +292,7 @@ class GeminiEditor(Replies):
         if not isinstance(called, dict):
             return [part]
         if called.get("name") in self._names:
-            call_id = called.get("id") or made_id(canonical(part), self._seen)
+            call_id = called.get("id") or made_id(called, self._seen)
             told = json.dumps(called.get("args") or {}, ensure_ascii=False)
             extra = {n: v for n, v in part.items() if n != spelt(part, "functionCall")}
             call = ToolCall(str(call_id), str(called["name"]), told)

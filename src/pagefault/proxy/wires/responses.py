@@ -17,11 +17,13 @@ from pagefault.proxy.history.history import (
     instructions_in,
     sealed_item,
 )
+from pagefault.proxy.history.readable import link_of
 from pagefault.proxy.wires.wire import (
     Answered,
     Unreadable,
     blocks,
     content_text,
+    instructs,
     listed,
     returned_text,
     same_json,
@@ -134,13 +136,9 @@ class ResponsesGatherer:
         return Responses().answer({**self._whole, "output": output})
 
 
-def _is_instruction(message: Json) -> bool:
-    return message.get("role") in ("system", "developer")
-
-
 def _items(message: Json, number: int) -> list[Item]:
     kind = str(message.get("type", "message"))
-    if kind == "message" or _is_instruction(message):  # such as the one with the tools of Codex
+    if kind == "message" or instructs(message):  # such as the one with the tools of Codex
         return _said(message, number)
     if kind in _CALLS:
         arguments = message.get(_CALLS[kind], "")
@@ -171,11 +169,11 @@ def _items(message: Json, number: int) -> list[Item]:
     # Compacted histories, calls that the provider serves itself, and what is still to come.
     plain = {name: value for name, value in message.items() if name not in ("id", "status")}
     item = sealed_item(plain, Role.ASSISTANT, number)
-    return [replace(item, asks_for_summary=kind == "compaction_trigger")]
+    return [replace(item, link=link_of(message), asks_for_summary=kind == "compaction_trigger")]
 
 
 def _said(message: Json, number: int) -> list[Item]:
-    if _is_instruction(message):
+    if instructs(message):
         told = content_text(message.get("content"))
         return [Item(part=Part.DRESS, role=Role.SYSTEM, message=number, text=told)]
     role = _ROLES.get(str(message.get("role")))

@@ -14,6 +14,7 @@ from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
 from pagefault.model.request import ToolCall, ToolSpec
 from pagefault.proxy.history.history import Json
+from pagefault.proxy.history.readable import is_answer, link_of
 from pagefault.proxy.wires.pairs import (
     Apart,
     Cut,
@@ -25,10 +26,11 @@ from pagefault.proxy.wires.pairs import (
     rounds_of,
     sse,
 )
-from pagefault.proxy.wires.wire import blocks, whole_number
+from pagefault.proxy.wires.wire import blocks, instructs, whole_number
 
 _ENDS: Final = ("response.completed", "response.incomplete", "response.failed")
 _BEGINS: Final = ("response.created", "response.in_progress", "response.queued")
+_FUNCTIONS: Final = ("function_call", "custom_tool_call")
 _CALL: Final = frozenset(("type", "id", "call_id", "name", "arguments", "status"))
 
 
@@ -70,7 +72,12 @@ class ResponsesForm:
         first, last = at, at + 1
         while first and messages[first - 1].get("type") == "reasoning":
             first -= 1
-        while last < len(messages) and _is_output(messages[last]):
+        asked: dict[str, Any] = {}
+        while last < len(messages):
+            before, item = messages[last - 1], messages[last]
+            asked[link_of(before)] = before
+            if not _is_output(item, asked.get(link_of(item), before)):
+                break
             last += 1
         return first, last
 
@@ -95,12 +102,23 @@ class ResponsesForm:
         return ResponsesEditor(names)
 
 
-def _is_output(item: Any) -> bool:
-    """Whether an item is part of a model's answer."""
-    kind = str(item.get("type", "message"))
-    if kind == "message":
+def _is_output(item: Any, call: Any) -> bool:
+    """Whether an item is part of a model's answer. `call` is of it, if the item answers one."""
+    if str(item.get("type") or "message") == "message":
         return bool(item.get("role") == "assistant")
-    return kind == "reasoning" or kind.endswith("_call")
+    if not is_answer(item):
+        return not instructs(item)
+    where = call.get("environment")  # that of a shell; null if the client runs it
+    is_hosted = isinstance(where, dict) and where.get("type") != "local"
+    return is_hosted or call.get("execution") == "server" or call.get("type") == "program"
+
+
+def _waits(items: Sequence[Json]) -> bool:
+    """Whether there are calls for the client to answer. A provider answers its own at once."""
+    told = {link_of(one) for one in items if is_answer(one)}
+    asked = [one for one in items if not (is_answer(one) or one.get("approval_request_id"))]
+    waiting = any(link and link not in told for link in map(link_of, asked))
+    return waiting or any(one.get("type") in _FUNCTIONS for one in asked)  # these may have no id
 
 
 def _normal(item: Json) -> Json:
@@ -193,9 +211,6 @@ class ResponsesEditor(Replies):
         if item.get("type") == "function_call" and item.get("name") in self._names:
             self._ours[index], self._cuts[index] = item, self._cut()
             return
-        kind = str(item.get("type", "message"))
-        self._has_others = self._has_others or kind in ("function_call", "custom_tool_call")
-        self._has_others = self._has_others or kind in ("local_shell_call", "computer_call")
         self._places[index] = len(self._items)
         self._items.append(item)
 
@@ -281,7 +296,7 @@ class ResponsesEditor(Replies):
         is_whole = self._last is not None and self._last.get("type") == "response.completed"
         return Round(
             calls=tuple(calls),
-            has_others=self._has_others,
+            has_others=_waits(self._items),
             end=self._cut(),
             usage=usage_from(self._usage or None),
             is_whole=is_whole and not self._is_broken,

@@ -214,6 +214,14 @@ def dumped(body: Json | list[Json]) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
+def instructs(message: Any) -> bool:
+    """Whether a message has a place of its own but is nobody's word: instructions, tools, and
+    settings, which hold from there on.
+    """
+    is_settings = message.get("type") == "configuration_update"  # of Responses, without a role
+    return is_settings or message.get("role") in ("system", "developer")
+
+
 def listed(body: Json, field: str) -> list[Any]:
     value = body.get(field)
     if not isinstance(value, list):
