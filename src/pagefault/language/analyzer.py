@@ -148,7 +148,10 @@ def terms_alone(piece: str) -> tuple[str, ...]:
 def _terms_alone(piece: str, words: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
     if without_formatting(piece) in TELLING:
         raise TellsLanguage
-    return tuple(chain.from_iterable(_terms_in(word, _ENGLISH) for word in words(piece)))
+    found = words(piece)
+    if len(found) == 1:
+        return _terms_in(found[0], _ENGLISH)
+    return tuple(chain.from_iterable([_terms_in(word, _ENGLISH) for word in found]))
 
 
 def other_languages(text: str) -> tuple[str, ...]:
@@ -436,11 +439,12 @@ def _terms_of(word: str, others: tuple[str, ...]) -> tuple[str, ...]:
     is_plain = word.isascii() and word.isalpha() and word[1:].islower()
     if is_plain and not others:  # as most words are: none of what follows applies
         return (_english_stem(word.casefold()[:TERM_CHARS_MAX]),)
-    if _RUN.match(word):
+    if not word.isascii() and _RUN.match(word):
         return tuple(term for _, term in _pairs(word.casefold()) if term.isprintable())
     folded = word.casefold()
-    has_humps = _HUMP.search(word) is not None
-    language = _language_of(word, () if has_humps or _OF_CODE.search(word) else others)
+    has_humps = not word.islower() and _HUMP.search(word) is not None
+    is_code = not others or has_humps or _OF_CODE.search(word)
+    language = _language_of(word, () if is_code else others)
     if not has_humps and _PIECE.fullmatch(folded):
         return (_stem(folded[:TERM_CHARS_MAX], language),)
     if "'" in folded and folded.replace("'", "").isalpha():
@@ -497,6 +501,8 @@ def _pairs(run: str) -> Iterator[tuple[int, str]]:
 
 
 def _language_of(word: str, others: Sequence[str]) -> Language | None:
+    if not others and word.isascii():
+        return _OF_LATIN
     script = script_of(word)
     for code in others:
         if BY_CODE[code].script is script:
@@ -518,22 +524,23 @@ class _Stemmers(threading.local):
 
 
 _STEMMERS: Final = _Stemmers()
+_OF_LATIN: Final = DEFAULT[Script.LATIN]  # English
 
 
 def _stem(word: str, language: Language | None) -> str:
     """The common stem of a lower-case word and its other forms, without diacritics."""
     if language is None or not language.snowball:
         return _bare(word)
-    if language is DEFAULT[Script.LATIN]:
+    if language is _OF_LATIN:
         return _english_stem(_bare(word))
     regular = _regular_stem(word, language.snowball)
     return _bare(_led_back(language).get(regular, regular))
 
 
+@lru_cache(maxsize=32_768)  # names have their pieces in common
 def _english_stem(word: str) -> str:
-    english = DEFAULT[Script.LATIN]
-    regular = _regular_stem(word, english.snowball)
-    return _led_back(english).get(regular, regular)
+    regular = _regular_stem(word, _OF_LATIN.snowball)
+    return _led_back(_OF_LATIN).get(regular, regular)
 
 
 def _regular_stem(word: str, snowball: str) -> str:

@@ -213,9 +213,12 @@ def _uvicorn() -> ModuleType:
 
 
 def _warm(counter: TokenCounter) -> None:
-    """Load what the first request would wait for: the vocabulary, and the rules for decisions."""
+    """Load what the first request would wait for: the vocabulary, the rules for decisions, and what
+    recall imports when it is first asked.
+    """
     counter.count("loads the vocabulary")
-    import_module("pagefault.truth.extract")
+    for name in ("truth.extract", "recall.daily", "recall.rank", "store.embedded.postings"):
+        import_module(f"pagefault.{name}")
 
 
 def _nothing() -> None:

@@ -104,7 +104,8 @@ def told_by(piece: str) -> str:
     else:
         if not any(map(str.isalnum, piece)):
             return piece if any(map(_is_sign, piece)) else ""
-        written = piece.translate(_APOSTROPHES).removesuffix("'s")
+        plain = piece if piece.isascii() else piece.translate(_APOSTROPHES)
+        written = plain.removesuffix("'s")
         word = written.replace("'", "")
         if not word.isalpha():
             return piece

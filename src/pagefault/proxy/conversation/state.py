@@ -124,7 +124,7 @@ class ConversationState:
     def pinned_now(self) -> Callable[[Node], bool]:
         """Whether a node says something that is pinned now."""
         pins = self.pins()
-        return lambda node: not pins.isdisjoint(self.pages.of(node))
+        return lambda node: bool(pins) and not pins.isdisjoint(self.pages.of(node))
 
     async def catch_up(self) -> None:
         """Fold what an earlier run or another process wrote, or that somebody forgot the session as

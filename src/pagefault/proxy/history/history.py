@@ -394,9 +394,15 @@ def unmarked(value: Any, *, nulls: bool = True) -> Any:
     value itself.
     """
     containers = [value] if isinstance(value, dict | list) else []
+    is_bare = True
     for one in containers:  # not by calls: JSON may be nested deeper than those
-        inside = one.values() if isinstance(one, dict) else one
+        inside: Iterable[Any] = one
+        if isinstance(one, dict):
+            inside = one.values()
+            is_bare = is_bare and CACHE_MARKS.isdisjoint(one) and (nulls or None not in inside)
         containers += [each for each in inside if isinstance(each, dict | list)]
+    if is_bare:
+        return value
     bare: dict[int, Any] = {}
     for one in reversed(containers):
         if isinstance(one, dict):

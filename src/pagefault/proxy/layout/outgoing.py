@@ -432,9 +432,10 @@ class Outgoing:
 
     @staticmethod
     def _is_absent(place: MessagePlace, less: Mapping[str, Form]) -> bool:
-        if less.get(place.node.key) is not Form.ABSENT:  # nearly all messages are one item
+        *others, last = place.nodes
+        if less.get(last.key) is not Form.ABSENT:
             return False
-        return all(less.get(node.key) is Form.ABSENT for node in place.nodes[:-1])
+        return not others or all(less.get(node.key) is Form.ABSENT for node in others)
 
     @cached_property
     def _found(self) -> dict[str, tuple[MessagePlace, Item]]:
@@ -554,6 +555,8 @@ class Outgoing:
         sent = self._kept.sent.get(place.node.key) if self._kept.keeps else None
         if sent is not None:
             return [message for message in (*sent.lead, *sent.gap) if instructs(message)]
+        if not place.lead and not place.gap:  # as nearly always
+            return []
         return [self._bare(message) for message in (*place.lead, *place.gap) if instructs(message)]
 
     def _news(self) -> list[str]:
@@ -590,7 +593,7 @@ class Outgoing:
             stay = self._instructions(place)
             return weights.of_all(stay) if stay else 0
         whole = self._weigh_whole(place)
-        if not less or not any(node.key in less for node in place.nodes):
+        if not less or less.keys().isdisjoint([node.key for node in place.nodes]):
             return whole
         now = self._now(place)
         return whole - weights.of(now) + weights.of(self._formed(now, place, less))

@@ -10,6 +10,7 @@ from pagefault.proxy.history.known import Fact, KnownValues
 
 OPAQUE_TOKENS: Final = 1_600  # about the most an image has; also for anything else that is not text
 _WORD_MAX: Final = 2_000  # characters without a space: not text
+_SHORT_CHARS: Final = 16
 _KEPT_MAX: Final = 20_000  # of remembered values
 
 
@@ -20,6 +21,7 @@ class Weights:
         self.known = KnownValues()
         self._counter = counter
         self._tokens: dict[str, int] = {}
+        self._short: dict[str, int] = {}  # of short strings: mostly names, in every message
 
     def of(self, value: Any) -> int:
         """A message, or anything beside messages; 0 if empty."""
@@ -43,27 +45,41 @@ class Weights:
         if fact.key not in self._tokens:
             if len(self._tokens) >= _KEPT_MAX:
                 self._tokens.clear()
-            words = list(_strings(fact.value))
-            texts = [word for word in words if not _is_opaque(word)]
-            opaque = [word for word in words if _is_opaque(word)]
-            self._tokens[fact.key] = sum(self._counter.count_all(texts)) + sum(
-                min(OPAQUE_TOKENS, len(word) // 4) for word in opaque
-            )
+            short, texts, tokens = self._short, list[str](), 0
+            for word in _strings(fact.value):
+                if len(word) <= _SHORT_CHARS:
+                    if word not in short:
+                        if len(short) >= _KEPT_MAX:
+                            short.clear()
+                        short[word] = self._counter.count(word)
+                    tokens += short[word]
+                elif _is_opaque(word):
+                    tokens += min(OPAQUE_TOKENS, len(word) // 4)
+                else:
+                    texts.append(word)
+            self._tokens[fact.key] = tokens + sum(self._counter.count_all(texts))
         return self._tokens[fact.key]
 
 
-def _strings(value: Any) -> Iterable[str]:
+def _strings(value: Any) -> list[str]:
+    """The strings in a value, names included, and the rest of it as strings."""
+    found: list[str] = []
+    _collect(value, found)
+    return found
+
+
+def _collect(value: Any, found: list[str]) -> None:
     if isinstance(value, str):
-        yield value
+        found.append(value)
     elif isinstance(value, Mapping):
-        for name, one in value.items():
-            yield name
-            yield from _strings(one)
+        found += value
+        for one in value.values():
+            _collect(one, found)
     elif isinstance(value, list):
         for one in value:
-            yield from _strings(one)
+            _collect(one, found)
     elif value is not None:
-        yield str(value)
+        found.append(str(value))
 
 
 def _is_opaque(word: str) -> bool:

@@ -100,7 +100,8 @@ class Incoming:
 
     def __post_init__(self) -> None:
         for name, of in _NAMED.items():
-            object.__setattr__(self, name, one_of(of, getattr(self, name), name))
+            if type(given := getattr(self, name)) is not of:
+                object.__setattr__(self, name, one_of(of, given, name))
         check_fields(self)
         for name in _SHORT:
             a_short_text(getattr(self, name), called=name)
@@ -188,11 +189,12 @@ def write_down(
         first = numbers.get(stem, 0) + 1
         numbers[stem] = first + len(parts) - 1
         drafts = pages_of(
-            *(placed(item, before), parts, item.origin or origin),
+            *(item, parts, item.origin or origin),
             session=session,
             turn=turn,
             number=first,
             order=order,
+            previous=before,
             clean=clean,
         )
         if opens_turn and not surely_fits(state, len(text)):
@@ -215,12 +217,16 @@ def pages_of(
     turn: TurnNo,
     number: int,
     order: int,
+    previous: PageId = PageId(""),
     clean: Callable[[str], str],
 ) -> list[Draft]:
     """Drafts of one item, whose text has these parts, each with its tokens. Its first page has this
-    number under its prefix, and this order.
+    number under its prefix, and this order; `previous` stands in place of `PREVIOUS`.
     """
     stem = item.stem
+    follows, key = item.follows, item.key
+    if follows == PREVIOUS:  # not by `placed`, which checks every field again
+        follows, key = previous, key.replace(PREVIOUS, previous)
     return [
         Draft(
             session=session,
@@ -244,11 +250,11 @@ def pages_of(
                 importance=item.importance,
                 modality=item.modality,
                 source=item.source,
-                follows=PageId("" if part else item.follows),
+                follows=PageId("" if part else follows),
                 supersedes=PageId(item.supersedes),
                 spliced=() if part else item.spliced,
             ),
-            key="" if part else item.key,
+            key="" if part else key,
             model=item.model and clean(item.model),
         )
         for part, (part_text, part_tokens) in enumerate(parts)
