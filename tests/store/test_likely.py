@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from pagefault.model.ids import SessionNo
 from pagefault.store import likely
-from pagefault.store.likely import STRETCH_BITS, TERMS_MAX, likeliest, rarity
+from pagefault.store.likely import STRETCH_BITS, TERMS_MAX, likeliest
 from pagefault.store.place import ORDER_MAX, place_of
+from pagefault.store.rarity import rarity
 
 PLACES = [
     *(place_of(SessionNo(7), order) for order in range(40)),

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Final
 
 from pagefault.language.analyzer import analyze_told, query_terms
-from pagefault.store.likely import rarity
+from pagefault.store.rarity import rarity
 
 K1: Final = 1.2
 B: Final = 0.75

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from pagefault.store.api import Candidates
-from pagefault.store.likely import rarity
+from pagefault.store.rarity import rarity
 
 KIN: Final = 0.5
 """Weight of a kin match relative to an exact one. It was measured once, together with the number of

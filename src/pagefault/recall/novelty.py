@@ -51,7 +51,8 @@ from pagefault.model.page import Page, PageRow, Scope
 from pagefault.recall.ranking import Ranked, Ranking
 from pagefault.recall.reading import PagesAt, Reading
 from pagefault.store.api import PageIndex
-from pagefault.store.likely import Flags, Numbers, rarity
+from pagefault.store.likely import Flags, Numbers
+from pagefault.store.rarity import rarity
 
 ENOUGH: Final = 2.0  # in words of maximal rarity: a page with this much says something
 ASKS_MORE: Final = 1.0  # likewise: a question with this much beyond the query is another question

@@ -22,7 +22,8 @@ from pagefault.recall.question import Question
 from pagefault.recall.ranking import NOTHING_RANKED, Ranking
 from pagefault.recall.semantic import RELEVANCE, Similar, closeness
 from pagefault.store.api import ROLES_MAX, Candidates, Traits
-from pagefault.store.likely import Numbers, among, distinct, rarity
+from pagefault.store.likely import Numbers, among, distinct
+from pagefault.store.rarity import rarity
 from pagefault.store.said import ASKS
 
 NEIGHBOURHOOD: Final = 0.55  # weight of the words around a page

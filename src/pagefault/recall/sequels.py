@@ -33,7 +33,7 @@ from pagefault.recall.analyzed import AnalyzedText, has_question_mark
 from pagefault.recall.novelty import SHORT_TOKENS
 from pagefault.recall.reading import PagesAt, Reading
 from pagefault.store.api import PageIndex
-from pagefault.store.likely import rarity
+from pagefault.store.rarity import rarity
 from pagefault.store.place import place_in
 
 # Chosen on phrasings of the north star; docs/decisions/065, 096 and 112 have the figures, also for

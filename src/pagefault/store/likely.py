@@ -8,12 +8,13 @@ are candidates, even weak ones, so ranking by their neighbourhood is exact.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pagefault.store.rarity import rarity
 
 STRETCH_BITS: Final = 2
 """A stretch is 4 places: two adjacent ones cover most of what ranking looks at."""
@@ -32,18 +33,6 @@ Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _NONE: Final = np.empty(0, dtype=np.int64)
-
-
-def rarity(pages: int, frequency: int) -> float:
-    """The weight of a term that occurs in `frequency` of `pages`, both from the same population.
-
-    The weight of Robertson and Spärck Jones, log((N - n + 0.5) / (n + 0.5)), is negative for a term
-    in more than half of all pages, so containing it would lower a page's rank. With one added
-    inside the logarithm, as in Lucene's BM25, it falls with n and stays positive up to n = N: a
-    word that occurs everywhere carries almost no information, but still matches.
-    """
-    assert 0 <= frequency <= pages
-    return math.log(1 + (pages - frequency + 0.5) / (frequency + 0.5))
 
 
 def likeliest(

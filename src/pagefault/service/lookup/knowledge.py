@@ -23,7 +23,7 @@ from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.lookup.session_search import ANSWERS_COVERAGE
 from pagefault.store.api import PageIndex
 from pagefault.store.languages import languages_in
-from pagefault.store.likely import rarity
+from pagefault.store.rarity import rarity
 
 PAGES_MAX: Final = 5
 # A choice, not fitted: docs/decisions/096 has what it came to on sentences written afterwards.
