@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice, pairwise
 from typing import Final
 
@@ -148,15 +149,20 @@ class Layout:
         self._counted: dict[Message, int] = {}
         self.tools = tools
         self.head = Message(role=Role.SYSTEM, content=head)
-        self.head_tokens = (
-            REQUEST_TOKENS + message_tokens(counter, self.head) + tools_tokens(counter, tools)
-        )
         self.pending: list[Entry] = []
         self._segments: list[Segment] = []
         self._messages: list[Message] = []  # of these
         self._uncomposed: list[list[Entry]] = []  # sent after these, by requests
-        self._frozen_tokens = self.head_tokens  # of the head and `_segments`
+        self._sent_tokens = 0  # of `_segments`
         self._composed: _Composed | None = None  # what `freeze` would append, as asked last
+
+    @cached_property
+    def head_tokens(self) -> int:
+        """The tokens of the head and the tools. Counted when first asked for: that loads the
+        vocabulary, which who only reads pages and claims of a session never needs.
+        """
+        told = message_tokens(self._counter, self.head)
+        return REQUEST_TOKENS + told + tools_tokens(self._counter, self.tools)
 
     def add(self, entry: Entry) -> None:
         """Append an entry that has not been sent yet."""
@@ -199,7 +205,7 @@ class Layout:
     def _append(self, segments: Sequence[Segment]) -> None:
         self._segments += segments
         self._messages += [message for segment in segments for message in segment.messages]
-        self._frozen_tokens += sum(segment.tokens for segment in segments)
+        self._sent_tokens += sum(segment.tokens for segment in segments)
 
     def rewrite(self, front: Front, verbatim_from: Seq) -> None:
         """Begin an epoch with `front`, then everything from `verbatim_from` on.
@@ -208,7 +214,7 @@ class Layout:
         """
         self.pending = self.survivors(front, verbatim_from)
         self._segments, self._messages, self._uncomposed = [], [], []
-        self._frozen_tokens = self.head_tokens
+        self._sent_tokens = 0
 
     def survivors(self, front: Front, verbatim_from: Seq) -> list[Entry]:
         """The entries that `rewrite` would keep. Pages out of their place stay only in `front`."""
@@ -251,7 +257,7 @@ class Layout:
     def frozen_tokens(self) -> int:
         """The tokens of the head and of sent entries."""
         self.compose_sent()
-        return self._frozen_tokens
+        return self.head_tokens + self._sent_tokens
 
     def tokens_of(self, entries: Sequence[Entry]) -> int:
         """The tokens that these entries would add, composed together."""
@@ -333,8 +339,7 @@ class Layout:
         for segment in self.segments:
             recount = sum(message_tokens(self._counter, message) for message in segment.messages)
             assert segment.tokens == recount, "(2)"
-        frozen = self.head_tokens + sum(segment.tokens for segment in self.segments)
-        assert self._frozen_tokens == frozen, "(2)"
+        assert self._sent_tokens == sum(segment.tokens for segment in self.segments), "(2)"
         kept, last = self._composed, self.messages()[-1]
         if kept is not None and kept.answers(self.pending, kept.recalled):
             anew = self.compose(with_recalled(self.pending, kept.recalled), after=last.role)
