@@ -30,6 +30,51 @@ def test_help_loads_nothing_that_is_slow() -> None:
     assert "pagefault demo" in done.stdout
 
 
+def test_the_help_of_no_command_loads_what_opens_a_memory() -> None:
+    code = (
+        "import sys\n"
+        "from contextlib import redirect_stdout\n"
+        "from io import StringIO\n"
+        "from pagefault.cli.outcome import run\n"
+        "from pagefault.cli.root import SECTIONS\n"
+        "with redirect_stdout(StringIO()):\n"
+        "    for command in [name for section in SECTIONS.values() for name in section]:\n"
+        "        assert run([command, '--help']) == 0\n"
+        "print(*sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {*done.stdout.split()}
+    assert "pagefault.cli.claims" in loaded
+    heavy = {"apsw", "rich", "httpx2", "msgspec", "toktok", "Stemmer", "numpy", "mcp", "textual"}
+    assert not loaded & (heavy | {"pagefault.service.memory", "pagefault.service.session"})
+
+
+def _loaded_by(memory_root: Path, *argv: str) -> set[str]:
+    code = (
+        "import sys\n"
+        "from pagefault.cli.outcome import run\n"
+        "assert run(sys.argv[1:]) == 0\n"
+        "print(*sys.modules, file=sys.stderr)\n"
+    )
+    command = [sys.executable, "-c", code, "-q", "--root", str(memory_root), *argv]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return {*done.stderr.split()}
+
+
+def test_a_command_that_only_looks_loads_no_arrays_and_no_vocabulary(memory_root: Path) -> None:
+    """Each takes longer to load than all that these commands do."""
+    loaded = _loaded_by(memory_root, "claims") | _loaded_by(memory_root, "sessions")
+    assert "apsw" in loaded
+    assert not loaded & {"numpy", "toktok", "httpx2", "rich", "uvicorn", "mcp", "textual"}
+
+
+def test_control_a_search_loads_arrays_and_a_status_the_vocabulary(memory_root: Path) -> None:
+    assert "numpy" in _loaded_by(memory_root, "search", "wheel")
+    loaded = _loaded_by(memory_root, "status")
+    assert "toktok" in loaded
+    assert "numpy" not in loaded
+
+
 def test_the_version_is_told() -> None:
     with start("--version", popen=subprocess.Popen) as process:
         out, _ = process.communicate(timeout=300)

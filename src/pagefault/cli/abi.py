@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from pagefault.cli.app import App, Command, json_option, session_argument
-from pagefault.cli.bench import number
+from pagefault.cli.term import number
 
 
 @click.command(cls=Command)

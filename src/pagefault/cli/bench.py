@@ -9,7 +9,7 @@ import click
 
 from pagefault.cli.app import App, Group, json_option, number_option
 from pagefault.cli.outcome import PROBLEMS
-from pagefault.cli.term import plural
+from pagefault.cli.term import number, plural
 from pagefault.cli.transcripts import FORMATS, guess
 from pagefault.cli.wording import GUESSED_FORMAT
 from pagefault.model.errors import BadInput
@@ -463,21 +463,6 @@ def _print_figures(app: App, title: str, figures: dict[str, Any]) -> None:
         return
     app.term.line(app.term.style(title, "bold"))
     app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
-
-
-def number(value: Any) -> str:
-    """A figure for a person: with thousands separators, without false precision."""
-    match value:
-        case None:
-            return "–"
-        case bool():
-            return "yes" if value else "no"
-        case int():
-            return f"{value:,}"
-        case float():
-            return f"{value:,.3f}".rstrip("0").rstrip(".")
-        case _:
-            return str(value)
 
 
 # Commands with modules of their own; they import from this one, so they come last.

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagefault.cli.app import App, Command, json_option
-from pagefault.cli.bench import number
-from pagefault.cli.term import plural
+from pagefault.cli.term import number, plural
 from pagefault.cli.transcripts import FORMATS, guess
 from pagefault.cli.wording import GUESSED_FORMAT, LAYOUT, MODE, WINDOW
 

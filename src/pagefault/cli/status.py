@@ -17,11 +17,9 @@ from pagefault.cli.app import (
     session_argument,
     shown_titles,
 )
-from pagefault.cli.bench import number
 from pagefault.cli.proxied import instead_of_own_window, rows_of
-from pagefault.cli.term import Term, named, one_line, plural
+from pagefault.cli.term import Term, named, number, one_line, plural
 from pagefault.model import defaults
-from pagefault.views.concerns import Concern, concerns_of
 
 if TYPE_CHECKING:
     from pagefault.pack.ledger import Line
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from pagefault.service.session import Session
     from pagefault.service.turn.formation import Formed
     from pagefault.store.allowance import QuotaUse
+    from pagefault.views.concerns import Concern
 
 _Read = tuple[
     "Status",
@@ -97,6 +96,7 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool) -> N
     passed on, and `proxied` has more. With an embedder also embedding: {embedder, embedded,
     missing, failure, hint}, for the whole memory.
     """
+    from pagefault.views.concerns import concerns_of
 
     called = ""
 

@@ -475,5 +475,20 @@ def local_said(occurred_at: str) -> str:
     return said
 
 
+def number(value: Any) -> str:
+    """A figure for a person: with thousands separators, without false precision."""
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:,.3f}".rstrip("0").rstrip(".")
+        case _:
+            return str(value)
+
+
 def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
