@@ -33,8 +33,8 @@ from pagefault.recall.analyzed import AnalyzedText, has_question_mark
 from pagefault.recall.novelty import SHORT_TOKENS
 from pagefault.recall.reading import PagesAt, Reading
 from pagefault.store.api import PageIndex
-from pagefault.store.rarity import rarity
 from pagefault.store.place import place_in
+from pagefault.store.rarity import rarity
 
 # Chosen on phrasings of the north star; docs/decisions/065, 096 and 112 have the figures, also for
 # phrasings that were written afterwards.
