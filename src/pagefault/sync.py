@@ -1695,6 +1695,10 @@ class Session(_Asks):
         """The pages that the model sees in full, coldest first."""
         return _LOOP.call(self.asynchronous.resident)
 
+    def pinned(self) -> list[PageId]:
+        """The pages that are pinned, in the order of the pins."""
+        return _LOOP.call(self.asynchronous.pinned)
+
     def host_tools(self) -> list[str]:
         """The names of your own tools in a request."""
         return _LOOP.call(self.asynchronous.host_tools)

@@ -200,8 +200,7 @@ class Chat:
             self._term.note("name a page: /pin msg_12")
             return
         self._runner.run(self._session.pin(page_id) if pinned else self._session.unpin(page_id))
-        pins = self._runner.run(self._session.status()).pinned
-        self._term.line(f"pinned: {', '.join(pins) or 'nothing'}")
+        self._term.line(f"pinned: {', '.join(self._session.pinned()) or 'nothing'}")
 
     def _faults(self) -> None:
         from pagefault.cli.faults import cells, fault_object

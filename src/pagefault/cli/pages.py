@@ -12,6 +12,7 @@ from pagefault.cli.app import (
     Group,
     called,
     either,
+    find_row,
     find_session,
     json_option,
     page_argument,
@@ -86,20 +87,20 @@ def ls(
 
     async def read() -> dict[str, Any]:
         async with app.reading() as memory:
-            session = await find_session(memory, either(session_named, session_name))
-            status = await session.status()
+            found = await find_row(memory, either(session_named, session_name))
+            session = await find_session(memory, found.session_id)
             proxied = await memory.proxied(session)
             count = _ALL if everything else limit
             rows = await memory.pages(
                 session, limit=count, newest_first=True, topic=topic, task=task
             )
             resident = await resident_pages(memory, session)
-            pinned = set(status.pinned)
+            pinned = set(session.pinned())
             tiers = await session.tiers([row.page_id for row in rows])
             return {
                 "session": session.called,
                 "proxied": proxied is not None,
-                "total": status.pages if len(rows) == count else len(rows),  # less the forgotten
+                "total": found.pages if len(rows) == count else len(rows),  # less the forgotten
                 "pages": [
                     await _listed(session, row, tiers[row.page_id], resident, pinned)
                     for row in rows[::-1]
@@ -187,7 +188,7 @@ def show(
             if when:
                 shown = (await session.page_at(page_id, **time_of(when))).page_id
             page = await session.page(shown, details=True)
-            pinned = (await session.status()).pinned
+            pinned = session.pinned()
             resident = await resident_pages(memory, session)
             tier = (await session.tiers([shown]))[shown]
             listed = await _listed(session, page.row, tier, resident, pinned, page)
@@ -328,7 +329,7 @@ def _set_pin(app: App, page_id: str, session_name: str | None, *, pinned: bool) 
                 "session": session.called,
                 "page_id": page_id,
                 "pinned": pinned,
-                "pins": list((await session.status()).pinned),
+                "pins": session.pinned(),
                 "proxied": await memory.proxied(session) is not None,
             }
 

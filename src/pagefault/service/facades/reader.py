@@ -247,6 +247,10 @@ class Reader(SessionParts, Asking):
         """The pages that the model sees in full, coldest first."""
         return list(self._state.working_set)
 
+    def pinned(self) -> list[PageId]:
+        """The pages that are pinned, in the order of the pins."""
+        return self._state.pins_there()
+
     def visible(self) -> set[PageId]:
         """The pages that the model can cite: those it sees in full, or at level 1 or 2."""
         pages = self._state.working_set
