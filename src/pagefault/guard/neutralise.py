@@ -58,7 +58,8 @@ _SHOWN: Final = {"<": "‹", "[": "⁅", "]": "⁆", "(": "❨", ":": "∶"}
 _SPACE: Final = r"[^\S\n]*"
 _ID: Final = rf"{_SPACE}[A-Za-z]{{3,4}}{_SPACE}_{_SPACE}\d"
 _PREFIXES: Final = "|".join((*PAGE_PREFIX.values(), "img", "aud", "vid"))
-_OUR_ID: Final = rf"(?i:{_SPACE}(?:{_PREFIXES}){_SPACE}_{_SPACE}\d)"
+_PAGE: Final = rf"(?i:(?:{_PREFIXES}){_SPACE}_{_SPACE}\d)"
+_OUR_ID: Final = rf"{_SPACE}{_PAGE}"
 _GAP: Final = rf"(?:[^\w(\n]|\((?!{_ID}))"  # quotes, bullets, spaces
 _WORDS: Final = rf"(?:[^\W\d_]{{1,20}}(?!\w){_GAP}+){{1,2}}"  # a speaker's name
 
@@ -99,7 +100,7 @@ _MARKUP: Final = re.compile(
 )
 _SPEAKER: Final = re.compile(r"(?:\A|\n[^\S\n]*\n)[^\S\n]*(?:Human|Assistant)[^\S\n]*:")
 _CITATION: Final = re.compile(r"\[(?=\s*ref\s*:)", re.IGNORECASE)
-_CITED: Final = re.compile(rf"[\[\]⁅\n]|(?<![^\W_]){_OUR_ID}|git\s*:\s*[0-9a-f]", re.IGNORECASE)
+_CITED: Final = re.compile(rf"[\[\]⁅\n]|(?<![^\W_]){_PAGE}|git\s*:\s*[0-9a-f]", re.IGNORECASE)
 """What decides whether a bracket names a source: brackets, line ends, pages and commits."""
 _LABEL: Final = re.compile(
     # At the start of a line, after any bullets, quotes, numbers or speaker …
