@@ -235,6 +235,18 @@ def test_whatever_names_days_has_one_of_the_names_that_a_text_is_first_looked_at
             assert needed in branch, (name, branch)
 
 
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [("{day}: 17.5", 45_000), ("it may be 17.5", 0), ("{day:%B} was warm", 10), ("1月", 1)],
+)
+def test_a_table_of_days_takes_no_more_than_its_length_in_time(line: str, named: int) -> None:
+    """What compares each with each would take minutes and run into the suite's time limit."""
+    days = [date(1901, 1, 1) + timedelta(number) for number in range(45_000)]
+    lines = ["These are the values that you asked for.", *(line.format(day=day) for day in days)]
+    assert len(days_named("\n".join(lines), today=date(2026, 5, 5))) == named
+    days_told("\n".join(lines), date(2026, 5, 5))
+
+
 def test_a_first_weekend_falls_on_other_days_each_year() -> None:
     [weekend] = days_named("the first weekend of October")
     for first in ("2023-10-07", "2024-10-05", "2026-10-03"):

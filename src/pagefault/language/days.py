@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from calendar import monthrange
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cache, cached_property, lru_cache
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from pagefault.language.known import told, told_or_all
@@ -71,10 +73,13 @@ def days_told(text: str, on: date) -> tuple[date, date] | None:
     languages = told(text) if on.year > _YEARS_BACK + 1 and on.year < date.max.year - 1 else ()
     found = _named(text, languages, on) if languages else ()
     if any(map(_is_a_year, found)) and any(one.of_any_year for one in found):
+        placed: dict[Days, Days] = {}
         for clause in _CLAUSES.split(text):  # a text may name a year and, elsewhere, a month
             named = _named(clause, languages, on)
-            placed = dict(zip(named, _in_the_year(named), strict=True))
-            found = tuple(placed.get(one, one) for one in found)
+            for one, then in zip(named, _in_the_year(named), strict=True):
+                if then != one:
+                    placed.setdefault(one, then)
+        found = tuple(placed.get(one, one) for one in found)
     for one in found:
         years = range(on.year - 1, on.year + 2) if one.of_any_year else (on.year,)
         spans = [of_year(one, year) if one.of_any_year else one[:2] for year in years]
@@ -115,27 +120,53 @@ def _is_a_year(one: Days) -> bool:
 
 
 def _innermost(found: Sequence[Days]) -> tuple[Days, ...]:
-    different = tuple(dict.fromkeys(_dated(one, found) for one in found))
-    return tuple(one for one in different if not any(_holds(one, other) for other in different))
+    """The different ones, less those that properly contain another. A text may name thousands."""
+    different = _of_one_year(dict.fromkeys(found))
+    dated = _Spans(one[:2] for one in different if not one.of_any_year)
+    within: dict[int, list[tuple[date, date]]] = {}
+    for one in different:
+        year = one.first.year
+        within.setdefault(year, []).append(of_year(one, year) if one.of_any_year else one[:2])
+    of_years = {year: _Spans(spans) for year, spans in within.items()}
+
+    def holds_another(one: Days) -> bool:
+        if not one.of_any_year:
+            return dated.any_within(one.first, one.last)
+        return any(spans.any_within(*of_year(one, year)) for year, spans in of_years.items())
+
+    return tuple(one for one in different if not holds_another(one))
 
 
-def _dated(one: Days, found: Sequence[Days]) -> Days:
-    """These days; if they are of any year, and also found of one year, those."""
-    if not one.of_any_year:
-        return one
-    years = (other for other in found if not other.of_any_year)
-    return next((other for other in years if of_year(one, other.first.year) == other[:2]), one)
+def _of_one_year(found: Iterable[Days]) -> dict[Days, None]:
+    """Those of any year that are also found of one year as the first such, and the others."""
+    places: dict[tuple[date, date], tuple[int, Days]] = {}
+    for at, one in enumerate(found):
+        if not one.of_any_year:
+            places.setdefault(one[:2], (at, one))
+    years = {first.year for first, _ in places}
+
+    def of_one(one: Days) -> Days:
+        spans = [of_year(one, year) for year in years] if one.of_any_year else []
+        return min((places[span] for span in spans if span in places), default=(0, one))[1]
+
+    return dict.fromkeys(map(of_one, found))
 
 
-def _holds(one: Days, other: Days) -> bool:
-    """Whether the other days are a proper subset of these."""
-    if one == other or (other.of_any_year and not one.of_any_year):
-        return False
-    first, last = of_year(one, other.first.year) if one.of_any_year else (one.first, one.last)
-    begins, ends = (
-        of_year(other, other.first.year) if other.of_any_year else (other.first, other.last)
-    )
-    return first <= begins and ends <= last and (first, last) != (begins, ends)
+class _Spans:
+    """First and last days, to be asked whether any are within others."""
+
+    def __init__(self, spans: Iterable[tuple[date, date]]) -> None:
+        self._spans = sorted(set(spans))
+        ends = [last for _, last in reversed(self._spans)]
+        self._ends = [*accumulate(ends, min)][::-1]  # the earliest one from here on
+
+    def any_within(self, first: date, last: date) -> bool:
+        """Whether any are a proper part of these days."""
+        begin = bisect_left(self._spans, (first, date.min))
+        if bisect_left(self._spans, (first, last)) > begin:
+            return True  # it begins with them, and ends before
+        later = bisect_right(self._spans, (first, date.max))
+        return later < len(self._ends) and self._ends[later] <= last
 
 
 def months_named(query: str) -> Iterator[tuple[str, int]]:
@@ -423,7 +454,7 @@ class _Reader:
         for match in self._found(self._told.date, query):
             month, number, year = (_part(match, name) for name in ("month", "d", "y"))
             is_doubtful = month.casefold() in self._told.doubtful_months and not (number or year)
-            before = query.text[: match.start()]
+            before = query.text[max(0, match.start() - _CHARS_BEFORE) : match.start()]
             if not is_doubtful or re.search(self._told.before_a_month, before):
                 yield month, number, year, match.span()
 
@@ -529,6 +560,7 @@ def _read_by(languages: tuple[Language, ...], text: str) -> list[tuple[_Reader, 
     return [(one, _Text(text)) for one in known if one.named_in(text)]
 
 
+_CHARS_BEFORE: Final = 40  # in which what marks a word as a month stands
 _SATURDAY: Final = 5
 _WEEKS: Final = 4  # whole ones in a month
 
