@@ -447,7 +447,8 @@ ENGLISH: Final = Language(
             r"|describe|summari[sz]e)\b"
         ),
         Cue.POINTS_BACK: (
-            r"\b(?:remember|earlier|previously|before(?! \w)|last time|again|back then|as (?:we|you|i) "
+            r"\b(?:remember|earlier|previously|(?:as|like) before|before(?! \w)|last time|again|back then"
+            r"|as (?:we|you|i) "
             r"(?:said|decided|agreed|discussed|mentioned|told)"
             r"|we (?:decided|agreed|discussed|talked|worked out|settled on)"
             r"|you (?:said|suggested|recommended|told|mentioned|gave|proposed))\b"
