@@ -64,6 +64,17 @@ def test_a_search_names_imported_sessions_by_their_titles(cli: Cli, root: Path) 
     assert cli("--root", root, "status", f"import:chatgpt:{KEY[:8]}").code == 0
 
 
+@pytest.mark.parametrize("other", [TITLE, TITLE.lower(), f"{TITLE} and the barn"])
+def test_a_search_names_no_session_by_a_title_that_opens_another(
+    cli: Cli, root: Path, other: str
+) -> None:
+    with pagefault.sync.open(root) as memory:
+        memory.session(other).user("The worktop of the barn is oak, too.")
+    found = cli("--root", root, "search", "oak", "worktop").out
+    assert f"import:chatgpt:{KEY[:8]}" in found
+    assert found.count(TITLE[:30]) + found.count(TITLE[:30].lower()) == 1, "the other's own name"
+
+
 def test_a_title_is_no_name_for_what_cannot_be_undone_and_the_name_is_told(
     cli: Cli, root: Path
 ) -> None:

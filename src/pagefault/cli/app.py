@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence, Set
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from inspect import CORO_CREATED, getcoroutinestate
@@ -180,6 +180,21 @@ async def titles_of(memory: Memory, rows: Sequence[SessionRow]) -> dict[str, str
     if not any(row.name.startswith(IMPORT_PREFIX) for row in rows):
         return {}
     return {one.session_id: one.title for one in await memory.imports() if one.title}
+
+
+async def titles_that_name(memory: Memory, session_ids: Set[str]) -> dict[str, str]:
+    """The original titles of these sessions, by their ids, without those that are how the name or
+    id of a session begins: they would open that one.
+    """
+    from pagefault.service.lookup.names import begun_by
+
+    rows = await memory.sessions()
+    titles = await titles_of(memory, rows)
+    return {
+        one: title
+        for one, title in titles.items()
+        if one in session_ids and not begun_by(title.strip(), rows)
+    }
 
 
 async def shown_titles(memory: Memory, rows: Sequence[SessionRow]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from pagefault.cli.app import (
     json_option,
     names_of,
     options,
-    titles_of,
+    titles_that_name,
 )
 from pagefault.cli.proxied import CLIENT_DECIDES, resident_pages
 from pagefault.cli.term import cut, iso, local, plural, printable
@@ -267,10 +267,12 @@ def search_words(
 async def _hits(
     memory: Memory, session: Session | None, result: SearchResult, *, titled: bool
 ) -> list[dict[str, Any]]:
-    """Their sessions by name; an imported one's, if `titled`, by its title, which is a name too."""
+    """Their sessions by name; an imported one's, if `titled`, by its title, which is a name too,
+    unless other sessions are found by it.
+    """
     names = await names_of(memory) if result.hits else {}
     if titled and session is None and any(hit.source for hit in result.hits):
-        names |= await titles_of(memory, await memory.sessions())
+        names |= await titles_that_name(memory, {hit.session_id for hit in result.hits})
     resident = None if session is None else await resident_pages(memory, session)
     return [
         {

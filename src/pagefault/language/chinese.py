@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Language, Script, words
+from pagefault.language.language import Cue, Dates, Language, Script, counted, words
 
 _WHAT: Final = r"(?:什么|什麼|谁|誰|哪(?:里|裡|儿|个|個|些|位|家|天|年)?|怎么|怎麼|怎样|怎樣|为什么|為什麼|几|幾|多少|多久|多大|何时|何時|是否|吗|嗎|呢)"
 
+_DAYS: Final = counted(
+    "一 二 三 四 五 六 七 八 九 十 十一 十二 十三 十四 十五 十六 十七 十八 十九 二十 二十一 二十二 二十三"
+    " 二十四 二十五 二十六 二十七 二十八 二十九 三十 三十一"
+)
 _NO_COUNT: Final = "(?<![\\d个個上下这這本每一二三四五六七八九十])"  # before the number of a month
 
 CHINESE: Final = Language(
@@ -60,7 +64,8 @@ CHINESE: Final = Language(
             "year": "年",
         },
         near={"前天": 2, "昨天": 1, "昨晚": 1, "昨日": 1, "今天": 0, "今晚": 0, "今日": 0},
-        numbers={"一": 1, "两": 2, "兩": 2, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6},
+        days=_DAYS,
+        numbers={**_DAYS, "两": 2, "兩": 2},
         date=rf"(?:{{y}}年\s*)?{_NO_COUNT}{{month}}月(?:份|\s*{{d}}[日号號])?(?![底前后後])",
         seasons=("春[天季]?", "夏[天季]?", "秋[天季]?", "冬[天季]?"),
         ordinals={"第[一1]": 1, "第[二2]": 2, "第[三3]": 3, "第[四4]": 4, "最[后後]一?": -1},
@@ -74,7 +79,7 @@ CHINESE: Final = Language(
         last_season=r"上[个個]?(?=[春夏秋冬][天季]){season}",
         this_season=r"[这這][个個]?(?=[春夏秋冬][天季]){season}",
         year=r"{y}年(?!\s*\d{1,2}月)",
-        ago=r"(?<!\d){n}{unit}(?:之|以)?前",
+        ago=r"(?<![第\d一二三四五六七八九十百]){n}{unit}(?:之|以)?前",
         last=r"上{unit}(?![一二三四五六日天末])|去{unit2}",
         before_last=r"上上{unit}(?![一二三四五六日天末])|(?<![之以\d一二三四五六七八九十])前(?=年){unit2}",
         this=r"[这這本]{unit}(?![一二三四五六日天末])|今{unit2}",

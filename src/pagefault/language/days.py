@@ -16,6 +16,9 @@ from pagefault.language.language import Dates, Holiday, Language, Script
 
 _ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
 _YEAR_LAST: Final = re.compile(r"(?<![\w.])(\d{1,2})([./])(\d{1,2})\2((?:19|20)\d\d)(?!\w)")
+_ZEROS: Final = "\u0660\u06f0\u0966\uff10"  # Arabic, Persian, Devanagari, full-width
+_ASCII_DIGITS: Final = {ord(zero) + at: str(at) for zero in _ZEROS for at in range(10)}
+_OTHER_DIGIT: Final = re.compile("[" + "".join(map(chr, _ASCII_DIGITS)) + "]")
 _UNIT_DAYS: Final = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 
 
@@ -59,6 +62,7 @@ def days_named(query: str, *, today: date | None = None) -> tuple[Days, ...]:
     of the query. Of nested ranges only the innermost: other languages may understand less of a
     date.
     """
+    query = _in_ascii_digits(query)
     languages = told_or_all(query)
     holidays = [
         days for one, text in _read_by(tuple(languages), query) for days in one.holidays(text)
@@ -70,6 +74,7 @@ def days_told(text: str, on: date) -> tuple[date, date] | None:
     """The first days (from, to; inclusive) that a text written on this day names, other than that
     day; those of any year are put into the nearest year. None for a text of unknown language.
     """
+    text = _in_ascii_digits(text)
     languages = told(text) if on.year > _YEARS_BACK + 1 and on.year < date.max.year - 1 else ()
     found = _named(text, languages, on) if languages else ()
     if any(map(_is_a_year, found)) and any(one.of_any_year for one in found):
@@ -87,6 +92,10 @@ def days_told(text: str, on: date) -> tuple[date, date] | None:
         if not first == last == on:
             return first, last
     return None
+
+
+def _in_ascii_digits(text: str) -> str:
+    return text.translate(_ASCII_DIGITS) if _OTHER_DIGIT.search(text) else text
 
 
 def _named(query: str, languages: Sequence[Language], today: date | None) -> tuple[Days, ...]:
@@ -313,6 +322,7 @@ class _Reader:
             "month": _Names({name: at for at, name in enumerate(told.months, 1)}),
             "weekday": _Names({name: at for at, name in enumerate(told.weekdays)}),
             "unit": _Names({name: unit for unit, name in told.units.items()}),
+            "d": _Names({**told.days, r"\d{1,2}": 0}),
             "n": _Names({**told.numbers, r"\d{1,3}": 0}),
             "nth": _Names(told.ordinals),
             "part": _Names(told.parts),
@@ -453,6 +463,7 @@ class _Reader:
         """Month, day and year as written, and their positions."""
         for match in self._found(self._told.date, query):
             month, number, year = (_part(match, name) for name in ("month", "d", "y"))
+            number = number and str(_number(self._names["d"], number))
             is_doubtful = month.casefold() in self._told.doubtful_months and not (number or year)
             before = query.text[max(0, match.start() - _CHARS_BEFORE) : match.start()]
             if not is_doubtful or re.search(self._told.before_a_month, before):
@@ -540,8 +551,7 @@ class _Reader:
         return next((place for place in places if place in NEEDED), "")
 
     def _group(self, place: re.Match[str]) -> str:
-        fixed = {"d": r"\d{1,2}", "y": _YEAR}
-        what = fixed.get(place[1]) or self._names[place[1]].pattern
+        what = _YEAR if place[1] == "y" else self._names[place[1]].pattern
         return f"(?P<{place[1]}{place[2]}>{what})"
 
     def _weekday(self, match: re.Match[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Holiday, Language, Script, words
+from pagefault.language.language import Cue, Dates, Holiday, Language, Script, counted, words
 
 MONTHS: Final = (
     "january", "february", "march", "april", "may", "june",
@@ -366,8 +366,8 @@ ENGLISH: Final = Language(
             "month": "months?",
             "year": "years?",
         },
-        near={"yesterday": 1, "today": 0, "tonight": 0},
-        numbers={"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6},
+        near={"day before yesterday": 2, "yesterday": 1, "today": 0, "tonight": 0},
+        numbers=counted("a/an/one two three four five six seven eight nine ten eleven twelve"),
         date=(
             r"(?:\b{d}(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b{month}\b\.?"
             r"(?:\s+{d2}(?:st|nd|rd|th)?\b)?(?:,?\s*(?:of\s+)?{y}\b)?"
@@ -397,7 +397,10 @@ ENGLISH: Final = Language(
         last_season=r"\b(?:last|past)\s+{season}\b",
         this_season=r"\bthis\s+{season}\b",
         year=r"\b(?:in|of|since|during|from)\s+{y}\b(?!-)",
-        ago=r"\b{n}\s+{unit}\s+ago\b",
+        ago=(
+            r"\b(?<!(?:twen|thir|eigh|nine)ty[ -])(?<!(?:for|fif|six)ty[ -])(?<!seventy[ -])"
+            r"(?<!hundred and ){n}\s+{unit}\s+ago\b"
+        ),
         last=r"\b(?:last|past)\s+{unit}(?<!s)\b",
         before_last=r"\b{unit}\s+before\s+last\b(?!\s+(?:{unit2}|{weekday}|{season}|{holiday}))",
         this=r"\bthis\s+{unit}(?<!s)\b",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Holiday, Language, Script, words
+from pagefault.language.language import Cue, Dates, Holiday, Language, Script, counted, words
 
 FRENCH: Final = Language(
     code="fr",
@@ -112,7 +112,7 @@ FRENCH: Final = Language(
             "year": "ans?|années?",
         },
         near={"avant-hier": 2, "hier": 1, "aujourd['’]hui": 0, "ce soir": 0},
-        numbers={"un": 1, "une": 1, "deux": 2, "trois": 3, "quatre": 4, "cinq": 5, "six": 6},
+        numbers=counted("un/une deux trois quatre cinq six sept huit neuf dix onze douze"),
         date=(
             r"\b{d}(?:er)?\s+{month}\b\.?(?:\s+{y}\b)?"
             r"|\b(?:en|depuis|de|jusqu['’]en|ce|mois d['e’])[ -]?\s*{month2}\b\.?(?:\s+{y2}\b)?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Holiday, Language, Script, words
+from pagefault.language.language import Cue, Dates, Holiday, Language, Script, counted, words
 
 _IN: Final = r"(?:im|seit|ab|bis|vom|zum|anfang|mitte|ende|diesen|letzten|vergangenen)"
 
@@ -137,16 +137,9 @@ GERMAN: Final = Language(
             "year": "jahr(?:en?|es)?",
         },
         near={"vorgestern": 2, "gestern": 1, "heute": 0},
-        numbers={
-            "ein": 1,
-            "einem": 1,
-            "einer": 1,
-            "zwei": 2,
-            "drei": 3,
-            "vier": 4,
-            "fünf": 5,
-            "sechs": 6,
-        },
+        numbers=counted(
+            "ein/einem/einer zwei drei vier fünf sechs sieben acht neun zehn elf zwölf"
+        ),
         date=(
             rf"\b{{d}}\.\s*{{month}}\b\.?(?:\s+{{y}}\b)?"
             rf"|\b{_IN}\s+{{month2}}\b\.?(?:\s+{{y2}}\b)?|\b{{month3}}\b\.?\s+{{y3}}\b"

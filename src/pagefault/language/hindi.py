@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Language, Script, words
+from pagefault.language.language import Cue, Dates, Language, Script, counted, words
 
 _BEGIN: Final = r"(?<![^\s\"'(])"
 _END: Final = r"(?=[\s।,.?!:;)]|$)"
@@ -87,7 +87,7 @@ HINDI: Final = Language(
             "year": "सालों|साल|वर्ष",
         },
         near={"आज": 0},  # कल and परसों also mean future days
-        numbers={"एक": 1, "दो": 2, "तीन": 3, "चार": 4, "पाँच": 5, "पांच": 5, "छह": 6},
+        numbers=counted("एक दो तीन चार पाँच/पांच छह/छः सात आठ नौ दस ग्यारह बारह"),
         date=(
             rf"{_BEGIN}{{d}}\s+{{month}}{_END}(?:\s+{{y}})?|{_BEGIN}{{month2}}(?:\s+{{y2}})?(?=\s+(?:में|से|तक|के|की|का){_END})"
             rf"|{_BEGIN}{{month3}}\s+{{y3}}"

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Language, Script, words
+from pagefault.language.language import Cue, Dates, Language, Script, counted, words
 
 _WHAT: Final = r"(?:(?<!幾)何|なに|なん|誰|だれ|どこ|どちら|どれ|どの|どんな|どう|いつ|なぜ|どうして|いくら|いくつ|幾つ|ですか|ますか|でしたか|ましたか)"
 
+_DAYS: Final = counted(
+    "一 二 三 四 五 六 七 八 九 十 十一 十二 十三 十四 十五 十六 十七 十八 十九 二十 二十一 二十二 二十三"
+    " 二十四 二十五 二十六 二十七 二十八 二十九 三十 三十一"
+)
 _NO_COUNT: Final = "(?<![\\d先来今毎一二三四五六七八九十])"  # before the number of a month
 
 JAPANESE: Final = Language(
@@ -60,7 +64,8 @@ JAPANESE: Final = Language(
             "きょう": 0,
             "今夜": 0,
         },
-        numbers={"一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6},
+        days=_DAYS,
+        numbers=_DAYS,
         date=rf"(?:{{y}}年\s*)?{_NO_COUNT}{{month}}月(?:\s*{{d}}日)?(?![曜末前間])",
         seasons=("春", "夏", "秋", "冬"),
         ordinals={
@@ -80,7 +85,7 @@ JAPANESE: Final = Language(
         season=r"{y}年の?{season}|(?<![\u4e00-\u9fff々]){season2}(?=[にはのかまもを、。？]|$)",
         this_season=r"この{season}",
         year=r"{y}年(?!\s*\d{1,2}月)",
-        ago=r"(?<!\d){n}{unit}前",
+        ago=r"(?<![\d月一二三四五六七八九十百]){n}{unit}前",
         last=r"先{unit}(?!の[月火水木金土日]曜)|去{unit2}|昨{unit3}(?=[はにの、])(?<!昨日)",
         before_last=r"先々{unit}(?!の?[月火水木金土日]曜)|一昨{unit2}(?<!日)",
         this=r"今{unit}(?!の[月火水木金土日]曜)(?<!今日)",

@@ -99,6 +99,7 @@ class Dates:
     units: Mapping[str, str]  # of "day", "week", "weekend", "month", "year"
     near: Mapping[str, int] = field(default_factory=dict)  # words, with the number of days back
     numbers: Mapping[str, int] = field(default_factory=dict)
+    days: Mapping[str, int] = field(default_factory=dict)  # of a month, in words
     seasons: tuple[str, ...] = ()  # from spring, each three months long, starting in March
     ordinals: Mapping[str, int] = field(default_factory=dict)  # of weeks in a month; -1 is the last
     parts: Mapping[str, str] = field(default_factory=dict)  # to "early", "mid", "late"
@@ -125,6 +126,11 @@ class Dates:
 
 def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+def counted(text: str) -> dict[str, int]:
+    """The words of a text, numbered from 1; several of one number are joined with `/`."""
+    return {one: at for at, each in enumerate(text.split(), 1) for one in each.split("/")}
 
 
 NONE: Final[frozenset[str]] = frozenset()

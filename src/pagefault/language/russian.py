@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Language, Script, words
+from pagefault.language.language import Cue, Dates, Language, Script, counted, words
 
 _WHAT: Final = (
     r"(?:кто|кого|кому|кем|ком|что|чего|чему|чем|чём|как(?:ой|ая|ое|ие|ую|их|им|ом|ими|ого|ому)?|когда|где|куда|откуда|почему"
@@ -121,16 +121,10 @@ RUSSIAN: Final = Language(
             "year": "год(?:а|у)?|лет",
         },
         near={"позавчера": 2, "вчера": 1, "сегодня": 0},
-        numbers={
-            "один": 1,
-            "одну": 1,
-            "два": 2,
-            "две": 2,
-            "три": 3,
-            "четыре": 4,
-            "пять": 5,
-            "шесть": 6,
-        },
+        numbers=counted(
+            "один/одну два/две три четыре пять шесть семь восемь девять десять"
+            " одиннадцать двенадцать"
+        ),
         date=(
             r"\b{d}\s+{month}\b(?:\s+{y}(?:\s+г(?:\.|ода))?)?"
             r"|\b(?:в|с|до|начале|середине|конце|течение|прошлом|этом)\s+{month2}\b(?:\s+{y2}(?:\s+г(?:\.|ода))?)?|\b{month3}\s+{y3}\b"
@@ -158,7 +152,7 @@ RUSSIAN: Final = Language(
         last_season=r"\bпрошл(?:ым|ой|ую|ое|ая|ого)\s+{season}\b",
         this_season=r"\bэт(?:им|ой|у|о|а|ого)\s+{season}\b",
         year=r"\b(?:в|с|до|за)\s+{y}(?:-м|-го)?(?:\s+год[уае]?|\s+г\.)?(?!-\d)",
-        ago=r"\b{n}\s+{unit}\s+(?:тому\s+)?назад\b",
+        ago=r"\b(?<!дцать )(?<!десят )(?<!сорок )(?<!\bсто ){n}\s+{unit}\s+(?:тому\s+)?назад\b",
         last=r"\bпрошл(?:ой|ом|ую|ый|ые|ых|ого)\s+{unit}\b",
         before_last=r"\bпозапрошл(?:ой|ом|ую|ый|ые|ых|ого)\s+{unit}\b",
         this=r"\bэт(?:ой|ом|у|от|их|ого|и)\s+{unit}\b",

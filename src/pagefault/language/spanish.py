@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Holiday, Language, Script, words
+from pagefault.language.language import Cue, Dates, Holiday, Language, Script, counted, words
 
 _WHAT: Final = r"(?:qué|que|quién(?:es)?|cuál(?:es)?|cuándo|dónde|adónde|cómo|cuánt[oa]s?|por qué)"
 
@@ -110,16 +110,7 @@ SPANISH: Final = Language(
             "year": "años?",
         },
         near={"anteayer": 2, "ayer": 1, "anoche": 1, "hoy": 0, "esta noche": 0},
-        numbers={
-            "un": 1,
-            "una": 1,
-            "uno": 1,
-            "dos": 2,
-            "tres": 3,
-            "cuatro": 4,
-            "cinco": 5,
-            "seis": 6,
-        },
+        numbers=counted("un/una/uno dos tres cuatro cinco seis siete ocho nueve diez once doce"),
         date=(
             r"\b{d}\s+de\s+{month}\b\.?(?:\s+(?:de\s+|del\s+)?{y}\b)?"
             r"|\b(?:en|desde|de|hasta|este|pasado|durante|para|hacia)\s+{month2}\b\.?(?:\s+(?:de\s+|del\s+)?{y2}\b)?"

@@ -135,9 +135,13 @@ class EvidenceFinder:
         return self._runtime.pages.read(row)
 
     def _in(self, page: Page, pattern: re.Pattern[str]) -> QuotedWords | None:
+        """These words in a page. A quotation may begin with a capital of its own, so they may have
+        other capitals there; the page's words count.
+        """
+        return self._matched(page, pattern) or self._matched(page, _in_any_case(pattern))
+
+    def _matched(self, page: Page, pattern: re.Pattern[str]) -> QuotedWords | None:
         found = pattern.search(page.text)
-        if found is None:  # a quotation may begin with a capital of its own; the page's words count
-            found = re.compile(pattern.pattern, re.IGNORECASE).search(page.text)
         if found is None:
             return None
         start = len(page.text[: found.start()].encode())
@@ -147,22 +151,34 @@ class EvidenceFinder:
         return QuotedWords(span, found[0], page.row, self._origin(page), denial)
 
     def _anywhere(self, pattern: re.Pattern[str], words: str) -> QuotedWords:
+        """The newest page that has these words: one that has them as they are quoted, whoever said
+        them, before one with other capitals; of each kind, a user's first.
+        """
+        in_any_case = _in_any_case(pattern)
         other: QuotedWords | None = None
+        alike: QuotedWords | None = None
         for row in self._likely(words):
             if self._scope.is_history(row) or self._runtime.quarantine.is_withdrawn(row):
                 continue
             with suppress(RecordGone, ArchiveMissing):
-                found = self._in(self._runtime.pages.read(row), pattern)
-                if found is not None and found.origin in USERS:
-                    return found
-                other = other or found
-        if other is None:
+                page = self._runtime.pages.read(row)
+                found = self._matched(page, pattern)
+                if found is not None:
+                    if found.origin in USERS:
+                        return found
+                    other = other or found
+                elif other is None and (alike is None or alike.origin not in USERS):
+                    found = self._matched(page, in_any_case)
+                    if found is not None and (alike is None or found.origin in USERS):
+                        alike = found
+        best = other or alike
+        if best is None:
             raise BadInput(
                 f"nobody said {_told(words)}",
                 hint="quote it word for word, and name the page if many say nearly the same; "
                 "what was not said yet is logged first (`Session.user`)",
             )
-        return other
+        return best
 
     def _likely(self, words: str) -> Iterator[PageRow]:
         """The pages that may contain this, the newest first: those with every term of it, then
@@ -184,6 +200,10 @@ def _pattern(words: str) -> re.Pattern[str]:
     said = r"\s+".join(map(_escaped, words.split()))
     apart = rf"(?<![{_LETTER}])(?<![{_LETTER}][{_MARKS[0]}])(?=[{_LETTER}])"
     return re.compile(rf"(?:{apart}|(?![{_LETTER}])){said}")
+
+
+def _in_any_case(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    return re.compile(pattern.pattern, re.IGNORECASE)
 
 
 def _escaped(word: str) -> str:
