@@ -27,7 +27,8 @@ def pages(
     command: click.Command = root, parent: click.Context | None = None
 ) -> Iterator[tuple[str, str]]:
     """The name and the text of the manual page of a command, and of all below it."""
-    ctx = click.Context(command, info_name=command.name if parent else "pagefault", parent=parent)
+    name = command.name if parent else "pagefault"
+    ctx = click.Context(command, info_name=name, parent=parent, **command.context_settings)
     yield ctx.command_path.replace(" ", "-"), "\n".join(_page(ctx)) + "\n"
     if isinstance(command, click.Group):
         for name in command.list_commands(ctx):
@@ -55,7 +56,7 @@ def _page(ctx: click.Context) -> Iterator[str]:
         yield from _list(f"OPTIONS OF {command.default}, WHERE NO COMMAND IS NAMED", told)
     if isinstance(command, click.Group):
         below = [(n, command.get_command(ctx, n)) for n in command.list_commands(ctx)]
-        told = [(n, one.get_short_help_str(200)) for n, one in below if one and not one.hidden]
+        told = [(n, one.get_short_help_str(400)) for n, one in below if one and not one.hidden]
         yield from _list("COMMANDS", told)
     if command.epilog:
         yield ".SH NOTES"

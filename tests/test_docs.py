@@ -366,6 +366,7 @@ def test_every_command_has_a_manual_page_that_a_formatter_takes(tmp_path: Path) 
     }
     for name in ("pagefault-pages-show", "pagefault-claims-edit", "pagefault"):
         assert ".SH SYNOPSIS" in written[name]
+        assert r"\fB\-h, \-\-help\fR" in written[name]
     groff = shutil.which("groff")
     if groff is None:
         pytest.skip("no groff here to lay them out")

@@ -164,6 +164,32 @@ def test_a_goal_of_several_words_needs_no_session(cli: Cli, memory_root: Path) -
     assert "Ship it by Friday" in cli(*at, "talk").out
 
 
+def test_a_goal_of_one_word_is_told_to_name_its_session(cli: Cli, memory_root: Path) -> None:
+    one = cli("--root", memory_root, "goal", "Rest")
+    assert (one.code, "a goal of one word needs its session before it" in one.err) == (3, True)
+    other = cli("--root", memory_root, "status", "Rest")
+    assert (other.code, "goal" in other.err) == (3, False), "the control"
+
+
+@pytest.mark.parametrize(
+    "words", [("at", "2026-02-10"), ("history", "msg_1"), ("diff", "0", "1"), ("goal", "Rest")]
+)
+def test_a_session_that_is_named_last_is_told_to_come_first(
+    cli: Cli, memory_root: Path, words: tuple[str, ...]
+) -> None:
+    verb, *rest = words
+    told = cli("--root", memory_root, *words, "talk")
+    assert told.code == 3
+    right = " ".join(["pagefault", "--root", str(memory_root), verb, "talk", *rest])
+    assert f"the session comes first: `{right}`" in told.err
+    assert "comes first" not in cli("--root", memory_root, *words, "walk").err, "the control"
+
+
+@pytest.mark.parametrize("group", ["recall", "heat", "claims", "bench", "core"])
+def test_the_help_of_a_group_says_whole_sentences_of_its_commands(cli: Cli, group: str) -> None:
+    assert "..." not in cli(group, "--help").out.split("Commands:")[1]
+
+
 def test_a_session_of_several_words_is_not_taken_for_a_goal(cli: Cli, memory_root: Path) -> None:
     with pagefault.sync.open(memory_root) as memory:
         memory.session("bike workshop").user("We open in March.")

@@ -121,6 +121,26 @@ def test_a_search_tells_which_pages_say_the_same_as_a_hit(cli: Cli, tmp_path: Pa
     assert "also" not in cli("search", "Weser", "--root", tmp_path / "m").out.splitlines()[0]
 
 
+def test_a_page_of_another_session_that_says_the_same_is_told_with_its_session(
+    cli: Cli, tmp_path: Path
+) -> None:
+    async def make() -> None:
+        async with open_memory(tmp_path / "m", window=4_000) as memory:
+            for name in ("monday", "friday"):
+                talk = await memory.session(name)
+                await talk.user("The stand-up is at nine in room Elbe.")
+
+    asyncio.run(make())
+    asked = ("search", "stand-up", "in", "Elbe", "--root", tmp_path / "m")
+    row = cli(*asked).out.splitlines()[1]
+    [hit] = cli(*asked, "--json").data["hits"]
+    other = "friday" if hit["session"] == "monday" else "monday"
+    assert (hit["page_id"], hit["also"]) == ("msg_1", ["msg_1"])
+    sessions = cli("sessions", "--json", "--root", tmp_path / "m").data
+    assert hit["also_in"] == [one["session_id"] for one in sessions if one["name"] == other]
+    assert row.endswith(f"{other}/msg_1")
+
+
 def test_a_search_shows_where_a_page_matches_and_not_how_it_begins(
     cli: Cli, tmp_path: Path
 ) -> None:

@@ -194,6 +194,16 @@ def test_a_window_too_small_for_any_request_is_refused(cli: Cli, tmp_path: Path)
     assert not (tmp_path / "m").exists()
 
 
+def test_a_missing_package_is_named_before_a_memory_is_made(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    refused = cli("--root", tmp_path / "m", "serve", "--upstream", "http://127.0.0.1:9")
+    assert refused.code == 2
+    assert "the package uvicorn, which is not installed" in refused.err
+    assert not (tmp_path / "m").exists()
+
+
 @pytest.mark.parametrize("is_answered", [True, False], ids=["answered", "under way"])
 def test_killed_it_loses_only_the_json_of_a_request_that_was_under_way(
     is_answered: bool, tmp_path: Path

@@ -87,6 +87,17 @@ async def test_a_filter_finds_what_it_says_and_one_mistyped_says_what_there_is(r
             await seat.hears(said)
 
 
+async def test_a_filter_that_finds_nothing_says_what_searches_more(root: Path) -> None:
+    async with studio(root) as seat:
+        await seat.sees("pages now")
+        await seat.press("slash")
+        await seat.types("topic:nowhere")
+        await seat.sees("0 found in this session · scope:all searches every session · Escape")
+        await seat.press("escape", "slash")
+        await seat.types("topic:nowhere scope:all")
+        await seat.sees("0 found in every session · Escape")
+
+
 async def test_a_page_is_read_in_full_pinned_and_leads_to_others(root: Path) -> None:
     async with studio(root) as seat:
         await seat.press("4", "slash")  # a filter is of the pages, whatever tab is open

@@ -182,13 +182,14 @@ async def titles_of(memory: Memory, rows: Sequence[SessionRow]) -> dict[str, str
     return {one.session_id: one.title for one in await memory.imports() if one.title}
 
 
-async def titles_that_name(memory: Memory, session_ids: Set[str]) -> dict[str, str]:
-    """The original titles of these sessions, by their ids, without those that are how the name or
-    id of a session begins: they would open that one.
+async def titles_that_name(
+    memory: Memory, rows: Sequence[SessionRow], session_ids: Set[str]
+) -> dict[str, str]:
+    """The original titles of some of all sessions, by their ids, without those that are how the
+    name or id of a session begins: they would open that one.
     """
     from pagefault.service.lookup.names import begun_by
 
-    rows = await memory.sessions()
     titles = await titles_of(memory, rows)
     return {
         one: title
@@ -270,6 +271,8 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
         if in_full and name and begun:
             names = ", ".join(repr(row.called) for row in begun[:NAMES_TOLD])
             missing.hint = f"did you mean {names}? what cannot be undone takes names in full"
+        elif first := _session_last(name, rows):
+            missing.hint = first
         raise missing
     if len(found) > 1:
         raise BadInput(
@@ -277,6 +280,29 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
             hint=_which(name, found, rows, in_full=in_full),
         )
     return found[0]
+
+
+def _session_last(name: str, rows: Sequence[SessionRow]) -> str:
+    """The hint if `name` was typed where a session belongs, and the session after it; else ""."""
+    ctx = click.get_current_context(silent=True)
+    if ctx is None:
+        return ""
+    typed = [
+        (str(one.name), value)
+        for one in ctx.command.params
+        if isinstance(one, click.Argument) and isinstance(value := ctx.params.get(one.name), str)
+    ]
+    if not any("session" in key and value == name for key, value in typed):
+        return ""
+    known = {one for row in rows for one in (row.name, row.session_id)}
+    last = [value for key, value in typed if value in known and value != name]
+    if not last:
+        return ""
+    program, *verbs = ctx.command_path.split()
+    root = ctx.ensure_object(App).root
+    rest = (value for _, value in typed if value != last[0])
+    words = [program, *(["--root", root] if root else []), *verbs, last[0], *rest]
+    return f"the session comes first: `{shlex.join(words)}`"
 
 
 def _which(
@@ -458,7 +484,16 @@ class Group(click.Group):
         super().__init__(*args, **kwargs)
         self.params += _global_options(hidden=not visible_options)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click's, with the first sentence of each command's help in full."""
+        below = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        told = [(name, one.get_short_help_str(_WHOLE)) for name, one in below if one is not None]
+        if told:
+            with formatter.section("Commands"):
+                formatter.write_dl(told)
 
+
+_WHOLE = 400  # characters: longer than any first sentence of a command's help
 _VERB_NEAR = 0.4  # so that `add` is near to `append`: a wrong guess costs a word, as none would
 _NO_VERB = "pagefault.cli.no_verb"  # the key of a first argument that is not a verb
 

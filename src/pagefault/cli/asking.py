@@ -24,6 +24,7 @@ from pagefault.cli.wording import LIMIT, ONLY_SOURCE
 from pagefault.model.kinds import Kind, Modality, Profile
 
 if TYPE_CHECKING:
+    from pagefault.model.page import PageRow
     from pagefault.model.wanted import SearchFilter
     from pagefault.recall.search import SearchHit, SearchResult
     from pagefault.service.lookup.questions import Asking
@@ -35,15 +36,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session, session_id,
     page_id, turn, role, speaker, kind, modality, origin, said_at, occurred_at, tokens, history,
     lapse, relevance, coverage, score, parts, excerpt, marks, why, hint, resident, also,
-    archive, source, project}]}. The outer `session`, and `resident`, are null if every
+    also_in, archive, source, project}]}. The outer `session`, and `resident`, are null if every
     session is searched; `resident` also if a proxy's client decides. `coverage` is the share of
     the words asked for that are in a page or, counting less, around it. `parts` add up to
     `score`; both are 0 if pages are listed, not searched. `excerpt` is the part of the page that
     was found, and `marks` are the matching words in it, as half-open ranges of characters; `why`
     is what found it: words, link, meaning or neighbours. `history` is set if other words, or
     another claim, replaced it; `lapse` is why a claim that none replaced no longer holds. `also`
-    are pages with the same content. `archive` is the missing directory that has a page's text,
-    else empty. `source` and `project` are where an imported page came from."""
+    are pages with the same content, and `also_in` the ids of their sessions. `archive` is the
+    missing directory that has a page's text, else empty. `source` and `project` are where an
+    imported page came from."""
 """The output of all of them, for their helps."""
 
 RELEVANCE: Final = """`relevance` is how likely a page bears on what is asked: half of the hits at
@@ -268,11 +270,24 @@ async def _hits(
     memory: Memory, session: Session | None, result: SearchResult, *, titled: bool
 ) -> list[dict[str, Any]]:
     """Their sessions by name; an imported one's, if `titled`, by its title, which is a name too,
-    unless other sessions are found by it.
+    unless other sessions are found by it. Pages of other sessions that say the same are then told
+    with their session.
     """
     names = await names_of(memory) if result.hits else {}
+    rows = await memory.sessions() if any(hit.source or hit.also for hit in result.hits) else ()
+    ids = {row.session: row.session_id for row in rows}
     if titled and session is None and any(hit.source for hit in result.hits):
-        names |= await titles_that_name(memory, {hit.session_id for hit in result.hits})
+        shown = {ids.get(row.session, "") for hit in result.hits for row in (hit.page, *hit.also)}
+        names |= await titles_that_name(memory, rows, shown)
+
+    def copy_name(page: PageRow, hit: SearchHit) -> str:
+        """A page of another session may have the hit's own id."""
+        from pagefault.service.lookup.names import brief
+
+        if session is not None or page.session == hit.page.session or page.session not in ids:
+            return page.page_id
+        return f"{brief(names[ids[page.session]])}/{page.page_id}"
+
     resident = None if session is None else await resident_pages(memory, session)
     return [
         {
@@ -299,7 +314,11 @@ async def _hits(
             "why": hit.why,
             "hint": await _begins(memory, hit),
             "resident": None if resident is None else hit.page.page_id in resident,
-            "also": [row.page_id for row in hit.also],
+            "also": [copy_name(row, hit) if titled else row.page_id for row in hit.also],
+            "also_in": [
+                hit.session_id if row.session == hit.page.session else ids.get(row.session, "")
+                for row in hit.also
+            ],
             "archive": hit.archive,
             "source": hit.source,
             "project": hit.project,

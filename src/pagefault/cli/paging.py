@@ -40,6 +40,8 @@ def goal(app: App, session: str | None, text: str | None, clear: bool) -> None:
     JSON: {session, goal (a page's id, or null), text (of that page, or null), proxied (then it is
     quoted with the next message, unless the client's request shows it)}.
     """
+    from pagefault.model.errors import SessionNotFound
+
     if clear and text is not None:
         raise click.UsageError("Either TEXT or --clear.")
     if text is not None:
@@ -59,7 +61,12 @@ def goal(app: App, session: str | None, text: str | None, clear: bool) -> None:
             await found.goal("" if text is None else text)
             return await _goal_of(memory, found)
 
-    told = app.run(show() if text is None and not clear else write())
+    try:
+        told = app.run(show() if text is None and not clear else write())
+    except SessionNotFound as missing:
+        if session is not None and text is None and not clear:
+            missing.hint = f"{missing.hint}; a goal of one word needs its session before it"
+        raise
     if app.as_json:
         app.term.data(told)
     elif not told["goal"]:

@@ -327,7 +327,7 @@ async def _serve(
     from pagefault.pack.count import O200k
     from pagefault.proxy.desk import Desk
     from pagefault.proxy.http.client import principal_in
-    from pagefault.proxy.listen import bound, serve
+    from pagefault.proxy.listen import bound, needs_uvicorn, serve
     from pagefault.proxy.running import dashboard_token
     from pagefault.service.periodic import periodically
 
@@ -335,6 +335,7 @@ async def _serve(
     config = app.config()
     for url in upstreams.values():
         checked_url(url, allow_http=config.engine.allow_http)  # before a memory is made for it
+    needs_uvicorn()  # likewise
     listening = bound(host, port, wants_token=bool(who.token or who.tokens))
     desk = Desk()
 

@@ -94,7 +94,7 @@ async def serve(
 
     Raises `BadInput` for an invalid upstream, `CallerError` if a package is missing.
     """
-    _uvicorn()
+    needs_uvicorn()
     patience = patience or Patience()
     hurry(memory, LOCK_WAIT_S)
     relays = opened(upstreams, lambda url: Relay(url, patience, allow_http=allow_http))
@@ -143,7 +143,7 @@ async def run(
     with the URL; `leaving` is called before connections are ended. Raises `CallerError` without
     uvicorn.
     """
-    uvicorn = _uvicorn()
+    uvicorn = needs_uvicorn()
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     config = uvicorn.Config(
@@ -204,7 +204,8 @@ async def run(
     await server.serve(sockets=[listening])
 
 
-def _uvicorn() -> ModuleType:
+def needs_uvicorn() -> ModuleType:
+    """The package. Raises `CallerError` if it is missing."""
     try:
         import uvicorn
     except ImportError:

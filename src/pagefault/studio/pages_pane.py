@@ -83,7 +83,8 @@ class PagesPane(Pane):
             found, total = await self._found(query)
             where = "every session" if query.everywhere else "this session"
             of = f"{found.count:,} of {total:,}" if found.count < total else f"{total:,}"
-            self.notes(f"{of} found in {where} · Escape clears the filter")
+            wider = "" if total or query.everywhere else " · scope:all searches every session"
+            self.notes(f"{of} found in {where}{wider} · Escape clears the filter")
             self.lines.show(found)
         elif self.in_window:
             window = self.window
