@@ -217,6 +217,17 @@ def test_what_was_changed_is_put_back_though_the_proxy_is_killed_too(
         assert not marker_of(proxy.instance).exists()
 
 
+def test_nothing_is_left_of_a_marker_that_was_not_written_to_its_end(
+    bench: Bench, cli: Cli
+) -> None:
+    markers = state() / "wraps"
+    markers.mkdir(parents=True, exist_ok=True)
+    for name in (".0123abcd.json.pagefault", "4567cdef.settings"):
+        (markers / name).write_text('{"files": [{"before": "c2VjcmV0')
+    assert cli("unwrap").code == 0
+    assert not list(markers.iterdir())
+
+
 def test_a_run_that_lives_is_left_alone(bench: Bench, cli: Cli) -> None:
     settings = bench.folder / "settings.json"
     settings.write_text("old")
