@@ -374,7 +374,7 @@ def test_every_command_has_a_manual_page_that_a_formatter_takes(tmp_path: Path) 
     for path, text in zip(files, written.values(), strict=True):
         path.write_text(text, encoding="utf-8")
     command = [groff, "-man", "-k", "-Tutf8", "-ww", "-z", *map(str, files)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 

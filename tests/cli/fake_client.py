@@ -27,7 +27,7 @@ def main(note: str, words: list[str]) -> int:
         from urllib.parse import urlsplit
 
         parts = urlsplit(os.environ[words[words.index("ask") + 1]])
-        link = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+        link = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=300)
         said = {"role": "user", "content": "Where do the swifts nest?"}
         headers = {"X-Claude-Code-Session-Id": "one", "Content-Type": "application/json"}
         for line in os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").splitlines():

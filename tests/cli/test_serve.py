@@ -138,7 +138,7 @@ def test_who_waits_for_an_answer_is_told_in_its_own_format_that_the_proxy_was_st
         waiting = pool.submit(
             httpx2.post, f"{url}/v1/messages", json=body(user("hello")), timeout=300
         )
-        assert asked.wait(20)
+        assert asked.wait(300)
         process.send_signal(signal.SIGINT)
         answer = waiting.result(timeout=300)
         assert (answer.status_code, answer.json()["type"]) == (503, "error")
@@ -229,7 +229,7 @@ def test_killed_it_loses_only_the_json_of_a_request_that_was_under_way(
 
     def ask(url: str, messages: list[Any]) -> None:
         with suppress(httpx2.TransportError):
-            httpx2.post(f"{url}/v1/messages", json=body(*messages), headers=headers, timeout=60)
+            httpx2.post(f"{url}/v1/messages", json=body(*messages), headers=headers, timeout=300)
 
     words = ("--window", "5000", "--json")
     with Upstream(answer) as upstream:
@@ -242,7 +242,7 @@ def test_killed_it_loses_only_the_json_of_a_request_that_was_under_way(
             if is_answered:
                 asking.join()
             else:
-                assert goes_on.wait(30)
+                assert goes_on.wait(300)
             _until_it_is_logged(tmp_path, "swifts nest there", "So." if is_answered else "")
             process.kill()
             waits.set()

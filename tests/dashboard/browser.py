@@ -17,7 +17,7 @@ from typing import Any
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 
 
 class Browser:

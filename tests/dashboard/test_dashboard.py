@@ -74,7 +74,7 @@ async def shown(root: Path, *, turns: int = TURNS) -> AsyncIterator[Shown]:
     async with (
         open_memory(root, window=1_600) as memory,
         open_memory(root, read_only=True) as read,
-        httpx2.AsyncClient(timeout=60) as http,
+        httpx2.AsyncClient(timeout=300) as http,
     ):
         session = await memory.session(f"oak {TURNS_ROUND}{HOSTILE[1]}")
         for number in range(turns):
@@ -288,7 +288,7 @@ async def test_a_browser_follows_live_by_slider_and_by_keys(tmp_path: Path) -> N
         loop = asyncio.get_running_loop()
 
         def wait(work: object) -> None:
-            asyncio.run_coroutine_threadsafe(work, loop).result(60)  # type: ignore[arg-type]
+            asyncio.run_coroutine_threadsafe(work, loop).result(300)  # type: ignore[arg-type]
 
         async def followed_by(count: int) -> None:
             await until(lambda: to.page._followers == count)
@@ -381,16 +381,18 @@ def test_a_proxy_has_it_beside_what_it_passes_on(tmp_path: Path) -> None:
             f"{url.removesuffix('/dashboard')}/v1/messages",
             json=body(user("hello")),
             headers=client,
+            timeout=300,
         )
         assert answer.status_code == 200
-        assert httpx2.get(f"{url}/", headers=client).status_code == 401
-        cookies = httpx2.get(address).headers["set-cookie"].partition(";")[0]
-        with httpx2.stream("GET", f"{url}/events", headers={"cookie": cookies}) as events:
-            page = httpx2.get(f"{url}/", headers={"cookie": cookies}).text
+        assert httpx2.get(f"{url}/", headers=client, timeout=300).status_code == 401
+        cookies = httpx2.get(address, timeout=300).headers["set-cookie"].partition(";")[0]
+        seen = {"cookie": cookies}
+        with httpx2.stream("GET", f"{url}/events", headers=seen, timeout=300) as events:
+            page = httpx2.get(f"{url}/", headers=seen, timeout=300).text
             assert "Window of request 0" in page
             process.send_signal(signal.SIGINT)
             assert list(events.iter_lines()), "it is told so that it ends"
-            said = process.communicate(timeout=60)[1]
+            said = process.communicate(timeout=300)[1]
         assert process.returncode == 0
         assert len(upstream.seen) == 1, "nothing of it goes to a provider"
         assert key not in said

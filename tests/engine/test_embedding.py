@@ -351,7 +351,7 @@ def test_closing_ends_who_waits_for_an_answer(provider: Provider) -> None:
 
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         asked.set()
-        go.wait(20)
+        go.wait(300)
         return 200, embeddings(body)
 
     provider.answer = answer
@@ -366,9 +366,9 @@ def test_closing_ends_who_waits_for_an_answer(provider: Provider) -> None:
 
     thread = threading.Thread(target=embed, daemon=True)
     thread.start()
-    assert asked.wait(10)
+    assert asked.wait(300)
     embedder.close()
-    thread.join(10)
+    thread.join(300)
     go.set()
     assert not thread.is_alive()
     assert isinstance(outcome[0], EngineUnreachable)
@@ -388,7 +388,7 @@ def test_several_threads_may_ask_at_a_time(provider: Provider, remote: RemoteEmb
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(300)
     assert made == pytest.approx(dict.fromkeys(range(8), 1.0))
 
 

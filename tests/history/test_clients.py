@@ -63,7 +63,7 @@ def _ask(source: str, home: Path, prompt: str, *, again: bool) -> str:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
     assert done.returncode == 0, done.stderr

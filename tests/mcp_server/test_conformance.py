@@ -22,7 +22,7 @@ from tests.proxy.upstream import Upstream, always
 
 MODULES = Path(__file__).resolve().parents[2] / ".clients" / "node_modules"
 EXPECTED = Path(__file__).with_name("conformance.yml")
-WAIT_S = 240
+WAIT_S = 300
 
 pytestmark = [
     needs("mcp", "the package mcp"),
@@ -55,7 +55,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             yield json.loads(process.stdout.readline())["url"] + "/mcp"
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=300)
 
 
 def node(*words: str | Path) -> subprocess.CompletedProcess[str]:

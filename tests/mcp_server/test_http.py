@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = needs("mcp", "the package mcp")
 
-WAIT_S = 60
+WAIT_S = 300
 TOKENS = {"ann": "ann-0123456789abcdef", "bob": "bob-0123456789abcdef"}
 SAID = {
     "ann": "We decided to heat the greenhouse with wood chips.",

@@ -126,7 +126,7 @@ async def test_a_question_is_answered_from_another_session_with_citations(
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                timeout=120,
+                timeout=300,
                 check=False,
             )
             assert done.returncode == 0, done.stderr

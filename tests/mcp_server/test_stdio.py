@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = needs("mcp", "the package mcp")
 
-WAIT_S = 60
+WAIT_S = 300
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,

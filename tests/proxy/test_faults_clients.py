@@ -99,7 +99,7 @@ def _ask(name: str, to: Standing, home: Path, prompt: str, *, again: bool) -> st
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

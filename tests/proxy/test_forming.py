@@ -212,7 +212,7 @@ async def test_a_client_that_goes_on_has_its_answers_while_a_model_is_still_at_i
     def answer(seen: Seen) -> Say:
         say = provider(seen)
         if asks(seen):
-            waits.wait(30)
+            waits.wait(300)
         return say
 
     with Upstream(answer) as upstream:
@@ -377,7 +377,7 @@ async def test_a_request_asks_for_nothing_more_once_the_next_comes_and_stops_wit
 
     def answer(seen: Seen) -> Say:
         if asks(seen):
-            asyncio.run_coroutine_threadsafe(waits.wait(), loop).result(30)
+            asyncio.run_coroutine_threadsafe(waits.wait(), loop).result(300)
         return provider(seen)
 
     with Upstream(answer) as upstream:

@@ -41,7 +41,7 @@ async def test_a_pause_in_mid_flight_is_no_ailment_and_ends(
 
     def slowly(_: Seen) -> Say:
         came.set()
-        assert goes_on.wait(60)
+        assert goes_on.wait(300)
         return Say(text="Noted.")
 
     async def session(self: Memory, name: str = "", *, create: bool = True, **how: Any) -> Session:

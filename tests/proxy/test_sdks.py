@@ -139,7 +139,7 @@ def provider() -> Iterator[Provider]:
     finally:
         server.shutdown()
         server.server_close()
-        serving.join(timeout=5)
+        serving.join(timeout=300)
 
 
 _OURS = ("host", "connection", "accept-encoding")  # which the proxy decides

@@ -163,7 +163,7 @@ async def test_the_end_of_an_answer_does_not_wait_for_the_client_to_acknowledge_
 
 async def test_a_stream_is_the_same_bytes(upstream: Upstream) -> None:
     upstream.script = always("All the same.")
-    async with standing(upstream) as to, httpx2.AsyncClient() as direct:
+    async with standing(upstream) as to, httpx2.AsyncClient(timeout=300) as direct:
         through = await post(to, body(user("a"), stream=True))
         plain = await direct.post(f"{upstream.url}/v1/messages", json=body(user("a"), stream=True))
     assert through.content.replace(b"msg_0001", b"msg_0002") == plain.content

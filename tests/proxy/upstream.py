@@ -107,7 +107,7 @@ class Upstream:
         assert self._thread is not None
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join(timeout=5)
+        self._thread.join(timeout=300)
 
     @property
     def url(self) -> str:
@@ -185,7 +185,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_pieces(self, say: Say) -> None:
         if isinstance(say.pieces[0], threading.Event):
-            say.pieces[0].wait(60)
+            say.pieces[0].wait(300)
         self.send_response(say.status)
         for header, value in say.headers.items():
             self.send_header(header, value)
@@ -197,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
                     self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
                     self.wfile.flush()
                 else:
-                    piece.wait(60)
+                    piece.wait(300)
             if say.is_cut:
                 self.close_connection = True
                 self.connection.close()

@@ -419,7 +419,7 @@ def test_every_process_makes_the_same_bytes_whatever_its_hashes(tmp_path: Path) 
             capture_output=True,
             text=True,
             check=True,
-            timeout=120,
+            timeout=300,
         ).stdout
         for seed, zone in (("1", "Asia/Tokyo"), ("4242", "America/New_York"))
     }

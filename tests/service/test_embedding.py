@@ -44,7 +44,7 @@ def stored_vector(text: str, embedder: WordEmbedder | None = None) -> bytes:
 
 
 async def until_embedded(memory: pagefault.Memory, count: int) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while True:
             now = await memory.embedding()
             assert now is not None
@@ -54,7 +54,7 @@ async def until_embedded(memory: pagefault.Memory, count: int) -> None:
 
 
 async def until_failed(memory: pagefault.Memory, words: str) -> pagefault.EmbeddingStatus:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while True:
             now = await memory.embedding()
             assert now is not None
@@ -64,7 +64,7 @@ async def until_failed(memory: pagefault.Memory, words: str) -> pagefault.Embedd
 
 
 async def _until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while not is_so():  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.01)
 
@@ -499,7 +499,7 @@ async def test_of_an_embedder_that_hangs_one_call_is_waited_for_and_no_other_beg
         finally:
             embedder.go.set()
         await memory.embed()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while not places_of(memory, session, "harbour boat"):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
@@ -517,7 +517,7 @@ class HangingEmbedder(WordEmbedder):
         if kind == "query":
             self.queries += texts
             self.hanging += 1
-            self.go.wait(30)
+            self.go.wait(300)
             self.hanging -= 1
         return super().embed(texts, kind=kind)
 
@@ -538,7 +538,7 @@ async def test_what_was_asked_before_a_forgetting_is_not_kept_after_it(
             await memory.forget("s", page_id=page_id)
         finally:
             embedder.go.set()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while embedder.queries.count(query) < 2:  # asked again: the first is not remembered
                 await asyncio.sleep(0.01)
                 await session.recall(query)
@@ -561,7 +561,7 @@ async def test_how_far_it_is_raises_nothing_where_the_pages_cannot_be_counted(
         assert (now.embedder, now.missing) == ("words", 0)
         assert (now.failure, now.hint) == ("the index is in use", "try again")
         whole = pagefault.EmbeddingStatus(embedder="words", embedded=1, missing=0)
-        async with asyncio.timeout(60):  # its thread may have met the same, and tries again
+        async with asyncio.timeout(300):  # its thread may have met the same, and tries again
             while await memory.embedding() != whole:  # noqa: ASYNC110 - there is no event for it
                 await asyncio.sleep(0.01)
 
@@ -700,7 +700,7 @@ async def test_what_another_process_forgets_is_not_found_here(tmp_path: Path) ->
         session = await memory.session("s")
         assert places_of(memory, session, SECRET)[0] == 1
         elsewhere = [*python(), "-c", _FORGET, str(tmp_path)]
-        await asyncio.to_thread(subprocess.run, elsewhere, check=True, timeout=60)
+        await asyncio.to_thread(subprocess.run, elsewhere, check=True, timeout=300)
         assert 1 not in places_of(memory, session, SECRET)
         assert not files_with(tmp_path, stored_vector(SECRET))
 
@@ -721,7 +721,7 @@ async def test_processes_that_embed_at_once_do_no_page_twice(tmp_path: Path) -> 
     async with pagefault.open(root) as memory:
         await said(await memory.session("s"), [f"message {number}" for number in range(300)])
     elsewhere = [*python(), "-c", _EMBED, str(root)]
-    run = partial(subprocess.run, elsewhere, check=True, timeout=60, stdout=subprocess.PIPE)
+    run = partial(subprocess.run, elsewhere, check=True, timeout=300, stdout=subprocess.PIPE)
     told = await asyncio.gather(*(asyncio.to_thread(run) for _ in range(2)))
     texts = [text for one in told for text in json.loads(one.stdout)]
     assert sorted(texts) == sorted(f"message {number}" for number in range(300))

@@ -822,9 +822,9 @@ async def test_no_turn_waits_for_what_is_formed_and_closing_does_not_either(tmp_
         session = await memory.session("s")
         for turn in range(8):
             await session.user(f"About the survey, {turn}: {words(40, f't{turn}w')}")
-            await asyncio.wait_for(session.run(model), 60)
+            await asyncio.wait_for(session.run(model), 300)
             session.check()
-        await asyncio.wait_for(model.asked.wait(), 60)
+        await asyncio.wait_for(model.asked.wait(), 300)
         [at_it, *due] = await session.formations()
         assert (at_it.outcome, at_it.tries) == ("begun", 1)
         assert {one.outcome for one in due} <= {"due"}

@@ -227,7 +227,7 @@ def test_a_process_that_is_killed_in_the_middle_leaves_a_range_that_another_take
         life = subprocess.run(
             [*python(), "-c", _LIFE, str(root), str(dies_at)],
             capture_output=True,
-            timeout=120,
+            timeout=300,
             check=False,
             env=env,
         )

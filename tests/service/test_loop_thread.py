@@ -50,11 +50,11 @@ def test_a_notice_that_comes_late_finds_its_result_delivered(
 
         async def ask() -> int:
             answer = loop.run_in_executor(None, lambda: 7)
-            loop._owed[answer].result(60)
+            loop._owed[answer].result(300)
             loop.collect()
             loop.collect()
             assert answer.done()
-            workers.submit(int).result(60)  # the notice was given before another task is taken
+            workers.submit(int).result(300)  # the notice was given before another task is taken
             for notice in late:
                 loop.call_soon(notice)
             return await answer

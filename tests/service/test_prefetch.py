@@ -238,27 +238,27 @@ def test_two_that_want_a_page_at_once_read_it_once() -> None:
 
     def fetch() -> int:
         reads.append(1)
-        is_in.wait(10)  # the other one has asked by now
+        is_in.wait(300)  # the other one has asked by now
         return 7
 
     def first() -> None:
-        both_ask.wait(10)
+        both_ask.wait(300)
         got.append(flights.fly("page", fetch))
 
     def second() -> None:
-        both_ask.wait(10)
+        both_ask.wait(300)
         while "page" not in flights._flying:
             pass
         waiting = Thread(target=lambda: got.append(flights.fly("page", fetch)))
         waiting.start()
-        is_in.wait(10)
-        waiting.join(10)
+        is_in.wait(300)
+        waiting.join(300)
 
     threads = [Thread(target=first), Thread(target=second)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(300)
     assert got == [7, 7]
     assert len(reads) == 1
     assert flights._flying == {}

@@ -318,7 +318,7 @@ async def test_objects_whose_call_is_async_run_side_by_side_too() -> None:
 
     both = asyncio.Barrier(2)
     model = Model([ToolCall(f"c{n}", "meets", "{}") for n in range(2)], "ok")
-    await answered(model, Meets(), timeout_s=60)
+    await answered(model, Meets(), timeout_s=300)
     assert [result.split(": ")[-1] for result in model.results] == ["met", "met"]
 
 

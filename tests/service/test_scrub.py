@@ -228,7 +228,7 @@ async def test_who_reads_while_the_writer_takes_in_a_scrub_is_not_shown_what_is_
     def hold(parts: MemoryParts) -> None:
         if is_held and not reached.is_set():
             reached.set()
-            go_on.wait(10)
+            go_on.wait(300)
         flush(parts)
 
     monkeypatch.setattr(MemoryParts, "_others_forgot", hold)

@@ -151,7 +151,7 @@ async def test_a_deferred_page_is_a_placeholder_until_it_is_there(
         read = memory._runtime.pages.read
 
         def slowly(row: Any) -> Any:
-            gate.wait(20)
+            gate.wait(300)
             return read(row)
 
         monkeypatch.setattr(memory._runtime.pages, "read", slowly)

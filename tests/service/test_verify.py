@@ -151,7 +151,7 @@ def check_own_writes_go_on(
     asked, written = threading.Event(), threading.Event()
 
     def write() -> None:
-        assert asked.wait(60)
+        assert asked.wait(300)
         with store.writing():
             store.index.tidy()
         written.set()

@@ -64,7 +64,7 @@ def test_closing_waits_for_a_thread_that_still_reads(
     def look() -> None:
         def step() -> bool:
             reads.set()
-            may_end.wait(10)
+            may_end.wait(300)
             return False
 
         with connections.read() as db:
@@ -74,7 +74,7 @@ def test_closing_waits_for_a_thread_that_still_reads(
 
     reader = threading.Thread(target=look)
     reader.start()
-    assert reads.wait(10)
+    assert reads.wait(300)
     threading.Timer(0.05, may_end.set).start()
     if is_waited_for:
         connections.close()
@@ -167,7 +167,7 @@ def test_a_grown_log_is_copied_in_the_background(
     assert connections.checkpoint_if_due(), "begun, and not waited for"
     for copying in threading.enumerate():  # or it has ended already
         if copying.name == "pagefault-checkpoint":
-            copying.join(30)
+            copying.join(300)
     assert path.stat().st_size > before
     connections.close()
 

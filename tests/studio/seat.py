@@ -24,7 +24,7 @@ class Seat:
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait until something is so, which it must be before long, on a busy machine, too."""
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
             if holds():
                 return

@@ -14,7 +14,7 @@ from pathlib import Path
 from subprocess import DEVNULL, Popen, TimeoutExpired
 from typing import Any, Final
 
-from pagefault.cli.swaps import SETTINGS, PutBack, put_back
+from pagefault.cli.swaps import SETTINGS, PutBack, meant, put_back
 from pagefault.model.errors import BadInput, CallerError
 from pagefault.proxy.running import Running, all_running, is_listed
 
@@ -197,12 +197,12 @@ def left_behind() -> tuple[list[Path], list[Running], list[Running]]:
     private = [one for one in all_running(proxies()) if one.parent]
     alive = {one.instance for one in private}
     try:
-        left = [p for p in (state() / "wraps").iterdir() if p.suffix in (".json", SETTINGS)]
+        left = {meant(path) for path in (state() / "wraps").iterdir()}
     except OSError:
-        left = []
+        left = set()
     orphans = [one for one in private if not _lives(one.parent)]
     return (
-        sorted(path for path in left if path.stem not in alive),
+        sorted(p for p in left if p.suffix in (".json", SETTINGS) and p.stem not in alive),
         orphans,
         [one for one in private if one not in orphans],
     )

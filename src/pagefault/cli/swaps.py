@@ -23,6 +23,7 @@ from pagefault.model.errors import BadInput
 
 FILE_BYTES_MAX: Final = 4_000_000
 SETTINGS: Final = ".settings"  # the suffix of a run's own file, beside its marker
+_UNFINISHED: Final = ".pagefault"  # the suffix of a file until it is whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +114,14 @@ def keep_beside(marker: Path, text: str) -> Path:
 
 def put_back(marker: Path) -> list[PutBack]:
     """Restore what a marker records, and remove it once all is restored. Harmless when repeated.
-    Files kept beside it are removed.
+    Files kept beside it are removed, and so is a marker that was not written to its end.
 
     A file that is as we left it is restored byte for byte. In one that was changed since, only our
     text is replaced with the original.
     """
-    with suppress(OSError):
-        marker.with_suffix(SETTINGS).unlink()
+    for beside in (marker.with_suffix(SETTINGS), _beside(marker)):
+        with suppress(OSError):
+            beside.unlink()
     changed = _changed_in(marker)
     if not changed:
         return []
@@ -196,7 +198,15 @@ def _place(path: Path, content: bytes, mode: int) -> None:
 
 
 def _beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.pagefault")
+    return path.with_name(f".{path.name}{_UNFINISHED}")
+
+
+def meant(path: Path) -> Path:
+    """The file that this one was to become, if it is one that `_place` had not finished."""
+    name = path.name
+    if name.startswith(".") and name.endswith(_UNFINISHED):
+        return path.with_name(name[1 : -len(_UNFINISHED)])
+    return path
 
 
 def _digest(content: bytes) -> str:
