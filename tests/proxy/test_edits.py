@@ -134,8 +134,10 @@ async def test_an_answer_and_a_result_that_were_edited_are_superseded_too(
     assert not [text for text in texts if "500" in text or "Five" in text]
 
 
+@pytest.mark.parametrize("price", ["The price of the tulips is 500 euros.", "Tulips: 500"])
+@pytest.mark.parametrize("partial", [5, 3], ids=["old", "last of a partial request"])
 async def test_a_result_that_was_only_blanked_still_says_what_it_said(
-    upstream: Upstream, tmp_path: Path
+    upstream: Upstream, tmp_path: Path, price: str, partial: int
 ) -> None:
     def messages(price: str) -> list[Json]:
         return [
@@ -146,14 +148,18 @@ async def test_a_result_that_was_only_blanked_still_says_what_it_said(
             user("Thanks."),
         ]
 
-    price = "The price of the tulips is 500 euros."
-    for _ in range(2):
+    blanked = messages("[Old tool result content cleared]")
+    for restarts in range(2):
         async with standing(upstream, root=tmp_path / "memory", window=5_000) as to:
-            await post(to, body(*messages(price)))
-            await post(to, body(*messages("[Old tool result content cleared]")))
+            if not restarts:
+                await post(to, body(*messages(price)))
+            await post(to, body(*blanked[:partial]))
+            await post(to, body(*blanked))
             assert price in await found(to, "price tulips")
             texts = await to.logged((await to.sessions())[0])
             assert not [text for text in texts if "cleared" in text]
+            assert texts.count("Thanks.") == 1
+    assert [one.body["messages"][2] for one in upstream.seen] == [messages(price)[2]] * 5
 
 
 @pytest.mark.parametrize(
@@ -174,6 +180,11 @@ def test_blanked_is_what_was_cut_and_not_what_was_changed(now: str, *, blanked: 
     before = "\n".join(f"line {n}" for n in range(1, 101))
     assert is_blanked(before, now) == blanked
     assert not is_blanked(now, before)
+
+
+def test_a_notice_may_be_longer_than_what_it_stands_for() -> None:
+    assert is_blanked("ok", "[Old tool result content cleared]")
+    assert not is_blanked("ok", "ok, and more")
 
 
 def test_arguments_that_one_of_two_leaves_out_make_no_other_call() -> None:

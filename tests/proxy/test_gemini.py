@@ -225,10 +225,11 @@ async def test_a_call_that_was_made_before_is_logged_once_and_in_the_same_conver
         assert logged.count('[calls look] {"at":1}') == logged.count("fog") == 3
 
 
+@pytest.mark.parametrize("blanks", [False, True], ids=["whole", "blanked"])
 @pytest.mark.parametrize("restarts", [False, True], ids=["one run", "restarted"])
 @pytest.mark.parametrize("call_id", ["", "c1"], ids=["no ids", "ids"])
 async def test_a_client_that_drops_signatures_keeps_its_prefix_and_its_calls(
-    call_id: str, restarts: bool, tmp_path: Path
+    call_id: str, restarts: bool, blanks: bool, tmp_path: Path
 ) -> None:
     signed = {"thoughtSignature": "c2lnbmVk"}
     asked = [
@@ -237,7 +238,8 @@ async def test_a_client_that_drops_signatures_keeps_its_prefix_and_its_calls(
         user(result("Read", "The swifts nest there.", call_id)),
     ]
     bare = [{"text": "I look."}, call("Read", call_id, path="a")]
-    later = [asked[0], model(*bare), asked[2], model("Understood."), user("And when?")]
+    answered = user(result("Read", "[cleared]", call_id)) if blanks else asked[2]
+    later = [asked[0], model(*bare), answered, model("Understood."), user("And when?")]
     root = tmp_path / "memory"
     with Upstream(always("Understood.")) as upstream:
         async with standing(upstream, root=root, window=4_000) as to:

@@ -16,7 +16,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pagefault.proxy.history.history import Item
+from pagefault.proxy.history.history import Item, Json
 from pagefault.proxy.history.trie import Change, Match, Node, Trie
 from tests.examples import few
 from tests.proxy.histories import MARK, call, history, model, reminder, result, text, user
@@ -120,10 +120,33 @@ def test_a_result_that_is_blanked_later_keeps_its_place() -> None:
     assert after.edited == frozenset()
 
 
-def test_another_result_of_the_newest_call_is_a_branch_since_the_model_must_see_it() -> None:
+@pytest.mark.parametrize("after", [[], [user("A title, please.")]], ids=["last", "something new"])
+def test_a_result_that_is_blanked_keeps_its_place_whatever_follows(after: list[Json]) -> None:
+    trie = Trie()
+    before = matched(trie, *FIRST, user("and now?"))
+    blanked = (FIRST[0], FIRST[1], user(result("c1", "[cleared]")))
+    partial = matched(trie, *blanked, *after)
+    assert partial.path[:3] == before.path[:3]
+    whole = matched(trie, *blanked, FIRST[3], user("and now?"))
+    assert (whole.change, whole.path, whole.edited) == (C.SAME, before.path, frozenset())
+
+
+def test_what_follows_a_blanked_result_tells_which_of_two_it_was() -> None:
+    trie = Trie()
+    first = matched(trie, *FIRST, user("and now?"))
+    other = matched(trie, *FIRST[:2], user(result("c1", "denied")), model("no"), user("why?"))
+    blanked = user(result("c1", "[Old tool result content cleared]"))
+    assert matched(trie, *FIRST[:2], blanked, FIRST[3], user("and now?")).path == first.path
+    assert matched(trie, *FIRST[:2], blanked, model("no"), user("why?")).path == other.path
+
+
+@pytest.mark.parametrize("told", ["denied", "", "[cleared]"])
+def test_another_result_of_the_newest_call_is_a_branch_since_the_model_must_see_it(
+    told: str,
+) -> None:
     trie = Trie()
     matched(trie, *FIRST[:3])
-    other = matched(trie, *FIRST[:2], user(result("c1", "denied")))
+    other = matched(trie, *FIRST[:2], user(result("c1", told)))
     assert other.change is C.EXTENDED or other.change is C.BRANCHED
     assert other.path[-1].digest != trie.match(history(*FIRST[:3]).placed).path[-1].digest
 

@@ -301,18 +301,25 @@ opencode, Codex and LangChain; other words are taken for an edit, which loses no
 def is_blanked(before: str, now: str) -> bool:
     """Whether a client shortened an old result of a tool without changing what it says.
 
-    Either nothing or a notice replaces the whole text, or a middle is cut out, and with it at least
-    half. Anything else is an edit, even of one word.
+    Either nothing or a notice, which may be longer, replaces the whole text, or a middle is cut
+    out, and with it at least half. Anything else is an edit, even of one word.
     """
+    if is_notice(now):
+        return now != before
     if len(now) >= len(before):
         return False
-    if not now.strip() or (len(now) <= _NOTICE_CHARS_MAX and _NOTICE.fullmatch(now)):
+    if not now.strip():
         return True
     if 2 * len(now) > len(before):
         return False
     front = _in_common(before, now)
     back = _in_common(before[::-1], now[front:][::-1])
     return len(now) - front - back <= min(_NOTICE_CHARS_MAX, front + back)
+
+
+def is_notice(text: str) -> bool:
+    """Whether a result is what a client puts where one was."""
+    return len(text) <= _NOTICE_CHARS_MAX and _NOTICE.fullmatch(text) is not None
 
 
 def _in_common(one: str, other: str) -> int:

@@ -22,7 +22,14 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Final
 
-from pagefault.proxy.history.history import Item, Part, in_common, is_blanked, is_same_call
+from pagefault.proxy.history.history import (
+    Item,
+    Part,
+    in_common,
+    is_blanked,
+    is_notice,
+    is_same_call,
+)
 
 KEPT_MIN: Final = 2  # items of the old end that a shortened history must have to be recognised
 NODE_CHARS: Final = 500  # that a position weighs beside its text, about
@@ -258,16 +265,16 @@ class Trie:
         """The child at this item's place that says something else."""
         item = items[at]
         same = [child for child in node.children if _stands_at(child, item.place)]
-        if at + 1 == len(items) or item.continues:
-            return None  # nothing after it shows that it is an edited one; or it is a summary
-        after = items[at + 1].place
+        if item.continues:
+            return None  # it is a summary
+        after = items[at + 1].place if at + 1 < len(items) else ""  # shows that it is an edited one
         edited = [
             child
-            for child in same or node.children
+            for child in (same or node.children if after else ())
             if any(_stands_at(grandchild, after) for grandchild in child.children)
             and (child in same or _is_text_of_one_role(child.place, item))
         ]
-        return edited[-1] if edited else None
+        return next(reversed(edited or [one for one in same if _is_gone(one, item)]), None)
 
     def _is_edited(self, node: Node, item: Item) -> bool:
         """Set what a node says to what the client says there now. Returns whether that is an edit:
@@ -324,7 +331,9 @@ class Trie:
         """Whether a restored node is at this item's place but says something else."""
         item, logged = items[at], one.logged
         assert logged is not None
-        if at + 1 == len(items) or item.continues or one in self._lost:
+        if item.continues or one in self._lost:
+            return False
+        if at + 1 == len(items) and not _is_gone(one, item):
             return False
         if item.part in (Part.CALL, Part.RESULT):
             return bool(item.call_id) and logged.call_id == item.call_id
@@ -500,6 +509,13 @@ def _was_written(node: Node, item: Item, words: str) -> bool:
         and logged.role == item.told_by
         and logged.call_id == item.call_id
     )
+
+
+def _is_gone(node: Node, item: Item) -> bool:
+    """Whether a client's notice stands where a result was, even if nothing after it shows that. It
+    is an old result, with something after it: the model must see another one of its newest call.
+    """
+    return item.part is Part.RESULT and bool(node.children) and is_notice(item.text)
 
 
 def _text_of(item: Item) -> str:

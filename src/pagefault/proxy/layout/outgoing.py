@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -111,21 +112,25 @@ class Outgoing:
             return
         known = {place.number for place, _ in here if place.node.key in kept.sent}
         edited = {self._match.path[at] for at in self._match.edited}
-        for place, earlier in here:
+        for at, (place, earlier) in enumerate(here):
             if earlier is None or place.number in known or earlier == self._bare(place.message):
                 continue
             # A provider wants the reasoning that came before an item of this id, which is the
             # client's to send, or to leave out with the id.
             if earlier.get("id") != place.message.get("id"):
                 continue
-            before = self._read_alone(earlier)
-            if before is None or not says_the_same(before.placed, place.items):
+            before = self._read_behind(self._calls_before(at), earlier)
+            if before is None:
+                continue
+            number = len(before.messages) - 1
+            items = [one for one in before.items if one.message == number]
+            if not says_the_same([one for one in items if one.place], place.items):
                 continue
             if not edited.isdisjoint(place.nodes) or any(map(_is_memorys, self._items_in(place))):
                 continue
             again.add(place.number)
-            told.update(digest(span) for one in before.items for span in reminders(one.text))
-            kept.sent[place.node.key] = self._sent_first(place, earlier)
+            told.update(digest(span) for one in items for span in reminders(one.text))
+            kept.sent[place.node.key] = self._sent_first(place, before.messages[number])
         told.update(
             digest(span)
             for number, span in self._told(-1, len(self._history.messages))
@@ -134,9 +139,16 @@ class Outgoing:
         kept.told |= told
         kept.changes += bool(again)
 
-    def _read_alone(self, message: Any) -> History | None:
+    def _calls_before(self, at: int) -> Sequence[Any]:
+        """The message with the calls that this place answers: its results may name only these."""
+        if not any(item.part is Part.RESULT for item in self._places[at].items):
+            return ()
+        calls = (one for one in reversed(self._places[:at]) if one.items[-1].part is Part.CALL)
+        return [one.message for one in islice(calls, 1)]
+
+    def _read_behind(self, calls: Sequence[Any], message: Any) -> History | None:
         try:
-            return self._wire.read({self._wire.messages: [message]})
+            return self._wire.read({self._wire.messages: [*calls, message]})
         except Unreadable:  # of another format
             return None
 
