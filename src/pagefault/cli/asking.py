@@ -211,7 +211,7 @@ def ask(
             if judging is not None and judging.failure:
                 app.term.note(f"ordered by words alone: {judging.failure}")
             return {
-                "session": (session.called) if session else None,
+                "session": session.called if session else None,
                 "query": query,
                 "total": result.total,
                 "left_out": result.left_out,
@@ -267,7 +267,9 @@ def search_words(
 async def _hits(
     memory: Memory, session: Session | None, result: SearchResult, *, titled: bool
 ) -> list[dict[str, Any]]:
-    """Their sessions by name; an imported one's, if `titled`, by its title, which is a name too."""
+    """The hits as JSON objects. With `titled`, an imported session is named by its title, which
+    commands accept as its name.
+    """
     names = await names_of(memory) if result.hits else {}
     if titled and session is None and any(hit.source for hit in result.hits):
         names |= await titles_of(memory, await memory.sessions())

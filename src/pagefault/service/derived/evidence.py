@@ -136,7 +136,7 @@ class EvidenceFinder:
 
     def _in(self, page: Page, pattern: re.Pattern[str]) -> QuotedWords | None:
         found = pattern.search(page.text)
-        if found is None:  # a quotation may begin with a capital of its own; the page's words count
+        if found is None:  # a quotation may be capitalised otherwise; the page's spelling is kept
             found = re.compile(pattern.pattern, re.IGNORECASE).search(page.text)
         if found is None:
             return None
