@@ -79,7 +79,7 @@ TABLE: Final = (
     Default(
         "passage_tokens",
         "tokens",
-        why="the proxy quotes a longer page in part, so that of several each is told",
+        why="the proxy quotes only part of a longer page, so that several fit",
     ),
     Default(
         "passage_tokens_min", "tokens", why="less of a longer page says nothing, and is not quoted"
@@ -163,7 +163,7 @@ TABLE: Final = (
     Default(
         "formation_timeout_s",
         "seconds",
-        why="for which whoever forms a range is waited for; nobody else waits meanwhile",
+        why="how long forming one range may take; nothing else waits for it",
     ),
     Default(
         "formation_rest_s",
@@ -243,16 +243,14 @@ TABLE: Final = (
         "lock_wait_s",
         "seconds",
         why=(
-            "a writer holds the root for milliseconds; who holds it for seconds is stopped, or "
-            "forgets"
+            "a writer holds the root for milliseconds; one that holds it for seconds has been "
+            "stopped, or is forgetting"
         ),
     ),
     Default(
         "lease_s",
         "seconds",
-        why=(
-            "longer than any pause of a process that is well; a killed one loses its leases at once"
-        ),
+        why=("longer than any pause of a healthy process; a killed one loses its leases at once"),
     ),
     Default(
         "lease_idle_s",
@@ -335,8 +333,8 @@ TABLE: Final = (
         theirs="trim",
         source="003 MainContext.append",
         why=(
-            "a trimmed section loses what was just noted, and nobody is told; with archive its "
-            "oldest lines become notes"
+            "a trimmed section silently loses what was just noted; with archive its oldest lines "
+            "become notes"
         ),
     ),
     Default(

@@ -75,7 +75,7 @@ def test_a_search_names_no_session_by_a_title_that_opens_another(
     assert found.count(TITLE[:30]) + found.count(TITLE[:30].lower()) == 1, "the other's own name"
 
 
-def test_a_title_is_no_name_for_what_cannot_be_undone_and_the_name_is_told(
+def test_what_cannot_be_undone_takes_no_title_and_the_error_gives_the_name(
     cli: Cli, root: Path
 ) -> None:
     told = cli("--root", root, "forget", "msg_1", "--session", TITLE, "--yes")
@@ -95,7 +95,7 @@ def test_lists_of_imports_fit_sixty_columns(
         assert max(map(cells_wide, told.splitlines())) <= 60, told
 
 
-def test_a_session_of_another_program_without_a_title_is_listed_by_its_first_words(
+def test_an_imported_session_without_a_title_is_listed_by_its_first_words(
     cli: Cli, tmp_path: Path
 ) -> None:
     talk = tmp_path / "talk"
@@ -114,7 +114,7 @@ def test_an_empty_folder_is_a_problem_and_the_formats_are_named(cli: Cli, tmp_pa
     assert not (tmp_path / "m").exists()
 
 
-def test_a_memory_within_what_is_imported_is_named_once_and_not_read(
+def test_a_memory_inside_an_imported_folder_is_named_once_and_not_read(
     cli: Cli, root: Path, export: Path
 ) -> None:
     told = cli("--root", root, "import", export.parent, "--dry-run", "--json").data
@@ -144,7 +144,7 @@ def test_a_session_may_be_named_without_its_option(cli: Cli, memory_root: Path) 
         assert (both.code, "Two sessions are named" in both.err) == (2, True)
 
 
-def test_a_pack_to_begin_with_is_headed_by_what_it_is(cli: Cli, memory_root: Path) -> None:
+def test_a_pack_without_a_query_is_headed_context_pack(cli: Cli, memory_root: Path) -> None:
     assert cli("--root", memory_root, "pack").out.startswith("# Context pack\n")
     assert cli("--root", memory_root, "pack", "wheel").out.startswith("# Task: wheel\n")
 
@@ -196,7 +196,7 @@ def test_a_session_of_several_words_is_not_taken_for_a_goal(cli: Cli, memory_roo
     assert "no goal is set" in cli("--root", memory_root, "goal", "bike workshop").out
 
 
-def test_words_are_remembered_whatever_they_are_capitalised_by(cli: Cli, memory_root: Path) -> None:
+def test_a_quotation_is_found_whatever_its_capitals(cli: Cli, memory_root: Path) -> None:
     at = ["--root", memory_root, "remember", "--session", "talk"]
     told = cli(*at, "the red wheel has thirty-six spokes")
     assert told.code == 0, told.err
@@ -204,7 +204,7 @@ def test_words_are_remembered_whatever_they_are_capitalised_by(cli: Cli, memory_
     assert cli(*at, "the red wheel has forty spokes").code == 2
 
 
-def test_a_memory_without_a_model_is_well(
+def test_the_doctor_does_not_warn_of_a_missing_model(
     cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = cli("--root", memory_root, "doctor", "--no-canary", "--json")
@@ -217,7 +217,7 @@ def test_a_memory_without_a_model_is_well(
     assert engine["status"] == "warn"
 
 
-def test_what_is_not_adopted_is_said_once(
+def test_that_a_memory_is_not_adopted_is_said_once(
     cli: Cli, memory_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another state"))

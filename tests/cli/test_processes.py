@@ -30,7 +30,7 @@ def test_help_loads_nothing_that_is_slow() -> None:
     assert "pagefault demo" in done.stdout
 
 
-def test_the_help_of_no_command_loads_what_opens_a_memory() -> None:
+def test_help_of_any_command_loads_nothing_that_opens_a_memory() -> None:
     code = (
         "import sys\n"
         "from contextlib import redirect_stdout\n"
@@ -61,7 +61,7 @@ def _loaded_by(memory_root: Path, *argv: str) -> set[str]:
     return {*done.stderr.split()}
 
 
-def test_a_command_that_only_looks_loads_no_arrays_and_no_vocabulary(memory_root: Path) -> None:
+def test_a_command_that_only_reads_loads_no_arrays_and_no_vocabulary(memory_root: Path) -> None:
     """Each takes longer to load than all that these commands do."""
     looks = [("claims",), ("sessions",), ("pages", "ls"), ("pages", "show", "msg_1")]
     loaded = set[str]().union(*(_loaded_by(memory_root, *one) for one in looks))

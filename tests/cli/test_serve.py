@@ -205,7 +205,7 @@ def test_a_missing_package_is_named_before_a_memory_is_made(
 
 
 @pytest.mark.parametrize("is_answered", [True, False], ids=["answered", "under way"])
-def test_killed_it_loses_only_the_json_of_a_request_that_was_under_way(
+def test_a_killed_proxy_loses_only_the_json_of_a_request_under_way(
     is_answered: bool, tmp_path: Path
 ) -> None:
     """A resumed client leaves its old thinking out, and the provider is sent it all the same, if

@@ -18,7 +18,7 @@ def _sample(texts: Texts, seed: int) -> list[str]:
     return [f(chance) for _ in range(20) for f in (texts.turn, texts.query, texts.message)]
 
 
-def test_a_turn_has_the_words_that_it_promises(texts: Texts) -> None:
+def test_turns_queries_and_messages_have_their_lengths(texts: Texts) -> None:
     chance = random.Random(3)
     assert {len(texts.turn(chance).split()) for _ in range(50)} == {WORDS}
     assert {len(texts.query(chance).split()) for _ in range(50)} == {6}
@@ -42,7 +42,7 @@ def test_the_vocabulary_of_english_grows_about_as_that_of_real_text() -> None:
             assert 0.4 < len(seen) / (44 * told**0.49) < 1.6
 
 
-def test_most_words_of_english_are_those_of_the_demo() -> None:
+def test_english_has_the_function_words_of_speech() -> None:
     chance, english = random.Random(7), English()
     words = " ".join(english.turn(chance) for _ in range(200)).lower().split()
     assert words.count("the") > len(words) / 50

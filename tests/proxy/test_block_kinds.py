@@ -308,7 +308,7 @@ async def ask(to: Standing, wire: str, said: list[Json]) -> tuple[bytes, list[Js
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.torture)])
 @pytest.mark.parametrize("wire", OF)
-async def test_while_it_fits_it_passes_byte_for_byte(wire: str, seed: int) -> None:
+async def test_a_conversation_that_fits_passes_byte_for_byte(wire: str, seed: int) -> None:
     chance = random.Random(seed)
     turns = OF[wire](Maker(chance), chance)
     said: list[Json] = []
@@ -366,7 +366,7 @@ def is_ours(message: Json) -> bool:
     "seed", [6, *(pytest.param(one, marks=pytest.mark.torture) for one in range(7, 17))]
 )
 @pytest.mark.parametrize("wire", OF)
-async def test_paged_nothing_is_parted_and_what_instructs_stays(wire: str, seed: int) -> None:
+async def test_paging_parts_no_pair_and_keeps_what_instructs(wire: str, seed: int) -> None:
     wrong, shorter = await paged(wire, seed)
     assert wrong == []
     assert shorter > 3

@@ -110,7 +110,7 @@ def test_of_a_long_time_the_last_pages_are_looked_at(monkeypatch: pytest.MonkeyP
 
 def test_control_by_words_alone_yesterday_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(daily, "asks_of_days_alone", lambda asked, named: False)
-    monkeypatch.setattr(daily, "tell_of", lambda found, spans: True)
+    monkeypatch.setattr(daily, "any_within", lambda pages, spans: True)
     assert days_found("What happened yesterday?") != ["2026-05-11"] * 3
 
 
@@ -123,14 +123,14 @@ def days_of_songs(query: str) -> list[str]:
     return [records.events[hit.page.seq - 1].body.occurred_at[:10] for hit in hits]  # type: ignore[union-attr]
 
 
-def test_where_the_words_find_nothing_of_a_day_its_pages_are_found() -> None:
+def test_if_the_words_find_nothing_of_a_day_its_pages_are_found() -> None:
     assert days_of_songs("Which songs did we practise on 3 May?")[:3] == ["2026-05-03"] * 3
 
 
 def test_control_by_the_words_alone_nothing_of_that_day_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(daily, "tell_of", lambda found, spans: True)
+    monkeypatch.setattr(daily, "any_within", lambda pages, spans: True)
     assert "2026-05-03" not in days_of_songs("Which songs did we practise on 3 May?")
 
 

@@ -70,7 +70,7 @@ def test_the_form_of_a_message_decides_what_it_calls_for(message: str, expected:
     assert gate(message) is expected
 
 
-def test_control_a_statement_is_heard_where_a_question_would_be() -> None:
+def test_control_a_statement_is_recognised_where_a_question_would_be() -> None:
     assert gate("Den Schlüssel der Garage habe ich in die Schublade gelegt") is TELLING
     assert gate("La chiave del garage è nel cassetto della cucina") is MIXED
 

@@ -125,7 +125,9 @@ class App:
     async def memory(
         self, config: Config, *, to_write: bool = False, **more: Unpack[Wiring]
     ) -> AsyncIterator[Memory]:
-        """The memory as `more` says. Raises `NotAdopted` `to_write` to one that is not."""
+        """Open the memory with these settings. Raises `NotAdopted` if it is opened `to_write`
+        and is not adopted.
+        """
         from pagefault.service.bootstrap import open_memory, wiring_of
 
         self.term.detail(f"memory: {config.root}")
@@ -228,25 +230,11 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
     additions.
     """
     from pagefault.model.errors import BadInput
-    from pagefault.service.lookup.names import (
-        NAMES_TOLD,
-        begun_by,
-        forked,
-        meant,
-        not_found,
-        short_names,
-    )
+    from pagefault.service.lookup.names import NAMES_TOLD, meant, not_found, short_names
 
     rows = await memory.sessions()
     if name is None:
-        apart = forked(rows)
-        row = next((row for row in rows if row.session not in apart), None)
-        if row is None:
-            missing = not_found("", rows)
-            missing.args = ("there is no session here yet",)
-            missing.hint = MAKE_ONE
-            raise missing
-        return row
+        return _used_last(rows)
     by_id = [row for row in rows if row.session_id == name]
     by_name = [row for row in rows if row.name == name]
     if not in_full and (row := meant(by_name)) is not None:
@@ -254,18 +242,9 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
     found = by_id or by_name or [row for row in rows if name in spellings(row.name)]
     if not found:
         found = [row for row in rows if name in short_names(row.name)]
-    begun: list[SessionRow] = []
-    if not found:
-        begun = begun_by(name, rows)
-        if not begun and name:
-            titles = await titles_of(memory, rows)
-            told = {
-                one for one, title in titles.items() if title.casefold().startswith(name.casefold())
-            }
-            begun = [row for row in rows if row.session_id in told]
-    if not found and not in_full:
-        row = meant(begun) if len({one.name for one in begun}) == 1 else None
-        found = [] if row is None else [row]
+    begun = [] if found else await _begun(memory, name, rows)
+    if not in_full and len({one.name for one in begun}) == 1 and (row := meant(begun)) is not None:
+        return row
     if not found:
         missing = not_found(name, rows)
         if in_full and name and begun:
@@ -303,6 +282,33 @@ def _session_last(name: str, rows: Sequence[SessionRow]) -> str:
     rest = (value for _, value in typed if value != last[0])
     words = [program, *(["--root", root] if root else []), *verbs, last[0], *rest]
     return f"the session comes first: `{shlex.join(words)}`"
+
+
+def _used_last(rows: Sequence[SessionRow]) -> SessionRow:
+    """The first of these that is not a fork. Raises `SessionNotFound`."""
+    from pagefault.service.lookup.names import forked, not_found
+
+    apart = forked(rows)
+    row = next((row for row in rows if row.session not in apart), None)
+    if row is None:
+        missing = not_found("", rows)
+        missing.args = ("there is no session here yet",)
+        missing.hint = MAKE_ONE
+        raise missing
+    return row
+
+
+async def _begun(memory: Memory, name: str, rows: Sequence[SessionRow]) -> list[SessionRow]:
+    """The sessions whose name or id begins so; if there is none, those whose title does."""
+    from pagefault.service.lookup.names import begun_by
+
+    begun = begun_by(name, rows)
+    if begun or not name:
+        return begun
+    titles = await titles_of(memory, rows)
+    start = name.casefold()
+    titled = {one for one, title in titles.items() if title.casefold().startswith(start)}
+    return [row for row in rows if row.session_id in titled]
 
 
 def _which(
@@ -450,7 +456,7 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As click's; then it says that a dry run changed nothing."""
+        """Run the command; after a dry run, say that nothing was changed."""
         app = ctx.ensure_object(App)
         try:
             done, left = super().invoke(ctx), None

@@ -213,7 +213,7 @@ def ask(
             if judging is not None and judging.failure:
                 app.term.note(f"ordered by words alone: {judging.failure}")
             return {
-                "session": (session.called) if session else None,
+                "session": session.called if session else None,
                 "query": query,
                 "total": result.total,
                 "left_out": result.left_out,

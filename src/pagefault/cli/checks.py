@@ -310,7 +310,8 @@ def _engine(config: Config) -> Check:
         remote_engine(config)
     except PagefaultError as error:
         if not config.engine.model:  # search, packs, MCP and the proxy need none
-            found = f"{error.message}: only what asks one itself needs it, as `chat` and `form` do"
+            needs = "only commands that ask a model need one, such as `chat` and `form`"
+            found = f"{error.message}: {needs}"
             return Check("engine", "ok", found, error.hint)
         return Check("engine", "warn", error.message, error.hint)
     told = f"{config.engine.model} at {config.shown('engine.base_url')}"

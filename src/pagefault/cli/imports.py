@@ -216,7 +216,7 @@ def _tell(app: App, report: ImportReport, *, talk: bool = False) -> None:
     elif not report.sources:
         from pagefault.history.recognise import SOURCES
 
-        term.warn(f"nothing to import: looked for files of {', '.join(SOURCES)}")
+        term.warn(f"nothing to import: looked for the formats of {', '.join(SOURCES)}")
         term.note("`pagefault import read --help` explains these formats")
 
 

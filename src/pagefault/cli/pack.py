@@ -29,6 +29,7 @@ from pagefault.views.files import file_of, place
 
 if TYPE_CHECKING:
     from pagefault.activity.commits import Commit
+    from pagefault.pack.context_forms import PackDiff
     from pagefault.pack.context_pack import ContextPack
     from pagefault.service.lookup.imported import ImportedSession
     from pagefault.service.memory import Memory
@@ -271,19 +272,7 @@ def _hand_on(
     made, of, least, waiting = app.run(read())
     form = "json" if app.as_json else form
     if before is not None:
-        changes = made.since(before)
-        if form == "json":
-            app.term.data(
-                {
-                    which: [{"section": one.section, **_line(one.line)} for one in changed]
-                    for which, changed in (("added", changes.added), ("removed", changes.removed))
-                }
-            )
-        else:
-            for line in changes.text().splitlines():
-                app.term.line(line)
-            if not (changes.added or changes.removed):
-                app.term.note("nothing is different")
+        _print_changes(app, made.since(before), form)
         return
     if target is not None and str(target) != "-":
         if target.is_dir():
@@ -298,6 +287,21 @@ def _hand_on(
         for line in made.text(form).splitlines():
             app.term.line(line)
     _note(app, made, least, waiting)
+
+
+def _print_changes(app: App, changes: PackDiff, form: str) -> None:
+    if form == "json":
+        app.term.data(
+            {
+                which: [{"section": one.section, **_line(one.line)} for one in changed]
+                for which, changed in (("added", changes.added), ("removed", changes.removed))
+            }
+        )
+        return
+    for line in changes.text().splitlines():
+        app.term.line(line)
+    if not (changes.added or changes.removed):
+        app.term.note("nothing is different")
 
 
 async def _least(make: Callable[[int], Awaitable[ContextPack]], empty: int) -> int:

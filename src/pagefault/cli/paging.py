@@ -81,7 +81,7 @@ def goal(app: App, session: str | None, text: str | None, clear: bool) -> None:
 
 
 async def _named_or_text(app: App, words: str) -> tuple[str | None, str | None]:
-    """The only argument: the session of that name, or if there is none, a text."""
+    """Read a lone argument as (session, text): the name of a session, or else the text."""
     from pagefault.model.errors import SessionNotFound
 
     async with app.reading() as memory:

@@ -278,9 +278,9 @@ class Term:
         below: Sequence[str] = (),
         spare: Sequence[str] = (),
     ) -> None:
-        """Columns under their names; those named in `right` are right-aligned. If they are too many
-        for the terminal's width, those named in `spare` are left out, the first before the others;
-        the last one is cut to the width. Under each row comes its line of `below`, printable and
+        """Columns under their names; those named in `right` are right-aligned. If they are too wide
+        for the terminal, those named in `spare` are left out, one by one, in that order; then the
+        last column is cut to the width. Under each row comes its line of `below`, printable and
         styled.
         """
         cells = [[joined_lines(cell) for cell in row] for row in rows]
@@ -467,7 +467,7 @@ def local(at_ms: int) -> str:
 
 
 def local_said(occurred_at: str) -> str:
-    """The same for what a page says of its time; as it is, if that has no zone."""
+    """`local` for the time that a page gives, in ISO 8601; unchanged if it has no time zone."""
     said = occurred_at[:16].replace("T", " ")
     with suppress(ValueError):
         at = datetime.fromisoformat(occurred_at)

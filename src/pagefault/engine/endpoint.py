@@ -471,7 +471,7 @@ def checked_url(base_url: str, *, allow_http: bool = False) -> str:
     except ValueError:
         host, port, parts = "", None, urlsplit("")
     if parts.scheme not in ("http", "https") or not host or port == 0 or not url.isprintable():
-        named = "" if "@" in url else f"{_brief(url)!r} "  # it may have a password in it
+        named = "" if "@" in url else f"{_brief(url)!r} "  # or it may hold a password
         raise BadInput(
             f"the engine or upstream {named}is not an http or https address",
             hint="like https://api.openai.com/v1 or http://localhost:11434/v1",

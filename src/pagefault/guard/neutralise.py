@@ -101,7 +101,7 @@ _MARKUP: Final = re.compile(
 _SPEAKER: Final = re.compile(r"(?:\A|\n[^\S\n]*\n)[^\S\n]*(?:Human|Assistant)[^\S\n]*:")
 _CITATION: Final = re.compile(r"\[(?=\s*ref\s*:)", re.IGNORECASE)
 _CITED: Final = re.compile(rf"[\[\]⁅\n]|(?<![^\W_]){_PAGE}|git\s*:\s*[0-9a-f]", re.IGNORECASE)
-"""What decides whether a bracket names a source: brackets, line ends, pages and commits."""
+"""Brackets, line ends, and the names of pages and commits that make a bracket a citation."""
 _LABEL: Final = re.compile(
     # At the start of a line, after any bullets, quotes, numbers or speaker …
     rf"^(?:{_GAP}|[\d_])*(?:\((?={_ID})|[A-Z]{_SPACE}\((?={_ID})|(?:{_WORDS})\((?={_OUR_ID}))"
@@ -140,7 +140,7 @@ def without_tags(text: str) -> str:
 
 def uncited(text: str) -> str:
     """`text` with brackets that name a page or a commit opened by `⁅`: for lines that end in
-    citations of their own. Of nested brackets, that is the innermost around each. Idempotent.
+    citations of their own. Of nested brackets, only the innermost around a name. Idempotent.
     """
     if "[" not in text and text.isascii():
         return text
@@ -187,7 +187,7 @@ def _replaced(text: str, patterns: Iterable[tuple[re.Pattern[str], str]]) -> str
 
 
 def _shown_at(text: str, found: Mapping[int, str]) -> str:
-    """`text` with these characters at these places."""
+    """`text` with the characters at these places replaced."""
     if not found:
         return text
     characters = list(text)

@@ -110,7 +110,7 @@ def read(file: BinaryIO, size: int) -> bytes:
 
 
 _MEMORY: Final = frozenset({"root.json", "secret", "log"})
-"""What the folder of every memory has. Its log would read as messages without roles."""
+"""What every memory's folder holds. Its log would be read as messages without roles."""
 
 
 def find_files(path: Path, taken: Set[Path] = frozenset()) -> Iterator[File | Flaw | Path]:
@@ -143,7 +143,7 @@ def _below(folder: Path, told: Path, depth: int, taken: Set[Path]) -> Iterator[F
         yield Flaw(place=str(told), why=_why(problem))
         return
     if {entry.name for entry in entries} >= _MEMORY:
-        yield Flaw(place=str(told), why="a memory of pagefault, which is opened and not imported")
+        yield Flaw(place=str(told), why="a memory of pagefault: open it instead of importing it")
         return
     for entry in entries:
         here = told / entry.name

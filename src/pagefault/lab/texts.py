@@ -1,13 +1,13 @@
 """Texts for the benches, English or made-up words. Equal seeds give equal texts.
 
 *Made-up words* have Zipf frequencies over a fixed vocabulary. They cost an analyzer little: there
-is nothing to stem, and no phrase that a rule listens for.
+is nothing to stem, and no phrase that a rule matches.
 
 *English* is the demo's conversation, in sentences of random order. Its 700 words would be too few:
 the vocabulary of real text grows with its length n as about 44 n^0.49 (Heaps' law, constants of
 Manning et al., Introduction to Information Retrieval, 5.1.1). So its rare words, numbers included,
 are slots. Half of the time a slot keeps its word. Otherwise it gets a word by Zipf's law, first
-the demo's rare words and then names, without end. Grammar and function words are those of speech,
+the demo's rare words and then made-up names. Grammar and function words are those of speech,
 while what is said is nonsense, and all on one subject: a common noun is on more pages than in real
 text.
 """
@@ -27,14 +27,14 @@ from pagefault.represent.words import telling_terms
 WORDS: Final = 60
 VOCABULARY: Final = 20_000
 STOP_WORDS: Final = 50
-RARE: Final = 2  # times that a word of the demo is in it at most, to be a slot
+RARE: Final = 2  # a word that the demo has at most this often is a slot
 RANKS: Final = 300_000  # words for slots; with them, vocabularies grow as Heaps' law says
 
 _WORD: Final = re.compile(r"(\w(?:[\w',.:-]*\w)?)")
 
 
 class Texts(Protocol):
-    """What is said, and what is asked about it."""
+    """A source of turns, search queries and messages."""
 
     name: str
 
@@ -97,7 +97,7 @@ class English:
     def _slot(self, chance: random.Random, word: str) -> str:
         if chance.random() < 0.5:
             return word
-        rank = int(RANKS ** chance.random()) - 1  # Zipf: as likely below 10 as from 10 to 100
+        rank = int(RANKS ** chance.random()) - 1  # Zipf: ranks 1 to 9 are as likely as 10 to 99
         return self._rare[rank] if rank < len(self._rare) else _word(rank).capitalize()
 
 

@@ -11,7 +11,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from pagefault.language.known import told, told_or_all
+from pagefault.language.known import told, told_or_latin
 from pagefault.language.language import Dates, Holiday, Language, Script
 
 _ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
@@ -63,7 +63,7 @@ def days_named(query: str, *, today: date | None = None) -> tuple[Days, ...]:
     date.
     """
     query = _in_ascii_digits(query)
-    languages = told_or_all(query)
+    languages = told_or_latin(query)
     holidays = [
         days for one, text in _read_by(tuple(languages), query) for days in one.holidays(text)
     ]
@@ -113,8 +113,8 @@ _CLAUSES: Final = re.compile(r"[,;.!?…]\s|[。！？，；،؛؟।\n]")
 
 
 def _in_the_year(found: Sequence[Days]) -> Sequence[Days]:
-    """With days of any year put into the year that is named beside them, if it is the only one:
-    *in October last year*, *in 2024 at Easter*.
+    """Put days of any year into the year named beside them, if only one is: *in October last
+    year*, *in 2024 at Easter*.
     """
     whole = {one for one in found if _is_a_year(one)}
     if len(whole) != 1:
@@ -180,7 +180,7 @@ class _Spans:
 
 def months_named(query: str) -> Iterator[tuple[str, int]]:
     """The months that a query names, as written, with their numbers."""
-    for one, text in _read_by(tuple(told_or_all(query)), query):
+    for one, text in _read_by(tuple(told_or_latin(query)), query):
         yield from one.months(text)
 
 
@@ -272,7 +272,7 @@ _ANY_YEAR: Final = 2000
 
 
 class _Names:
-    """Regular expressions, each with what it names. They are compiled when the first is found."""
+    """Regular expressions, each with what it names. They are compiled on first use."""
 
     def __init__(self, names: Mapping[str, int | str]) -> None:
         self.pattern = "|".join(f"(?:{name})" for name in names)
@@ -292,7 +292,7 @@ class _Names:
 
 _PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|nth|n|part|season|holiday)(\d?)\}")
 _UNIT: Final = re.compile(r"\{unit(\d?)\}")
-_MONTH: Final = re.compile(r"\{month(\d?)\}月?")  # where a number names it, with what makes it one
+_MONTH: Final = re.compile(r"\{month(\d?)\}月?")  # also 月, where a number names the month
 NEEDED: Final = ("month", "weekday", "unit", "season", "holiday")
 """What days are named by, besides years: each branch of a template has one of these places."""
 _YEAR: Final = r"(?:19|20)\d\d"
@@ -307,7 +307,7 @@ class _Text:
 
     def __init__(self, text: str) -> None:
         self.text = text.lower()
-        self.has: dict[str, bool] = {}  # whether any of such names occurs
+        self.has: dict[str, bool] = {}  # whether a name of this kind occurs
         self.found: dict[str, list[re.Match[str]]] = {}
 
 
@@ -540,8 +540,8 @@ class _Reader:
         return query.found[template]
 
     def _needed_in(self, template: str) -> str:
-        """The names of which every match of this template has one; empty if any text may match.
-        Texts without such a name are ruled out faster than by the template.
+        """The kind of names of which every match of this template has one; "" if there is none. A
+        search for such names rules out most texts faster than the template does.
         """
         if "{month}" in template:
             return "month"
@@ -607,7 +607,7 @@ def _of(year: int | None, month: int, day: str | None) -> Days | None:
 
 
 def _unit_back(unit: str, today: date, back: int) -> Days:
-    """This unit (0 `back`), the last one (1), or one before that."""
+    """The unit that lies `back` units before the present one: 0 is this week, 1 last week."""
     match unit:
         case "year":
             year = max(1, today.year - back)

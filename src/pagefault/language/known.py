@@ -213,8 +213,8 @@ _LATIN_SIGNS: Final = _LATIN_WORDS - _ALSO_ENGLISH - _ENGLISH_WORDS
 LATIN: Final = tuple(one for one in LANGUAGES if one.script is Script.LATIN)
 
 
-def told_or_all(text: str) -> tuple[Language, ...]:
-    """The languages that a text shows; if it shows none, all of those in Latin letters, since other
-    letters show one.
+def told_or_latin(text: str) -> tuple[Language, ...]:
+    """The languages that a text shows; if none, all in Latin letters. Any other script shows at
+    least one language.
     """
     return told(text) or LATIN

@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cached_property, lru_cache
 
 from pagefault.language.english import ENGLISH
-from pagefault.language.known import LANGUAGES, LATIN, told, told_or_all, without_formatting
+from pagefault.language.known import LANGUAGES, LATIN, told, told_or_latin, without_formatting
 from pagefault.language.language import Cue, Language
 
 
@@ -60,8 +60,8 @@ class Where(Enum):
 
 
 def shows(cue: Cue, text: str, *, where: Where = Where.ANYWHERE) -> bool:
-    """Whether a text has a cue, in its detected languages, or in all of its letters."""
-    pattern = _pattern(cue, told_or_all(text), where)
+    """Whether a text has a cue in its detected languages, or if none is, in any in Latin letters."""
+    pattern = _pattern(cue, told_or_latin(text), where)
     return pattern.search(without_formatting(text)) is not None
 
 

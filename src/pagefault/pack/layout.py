@@ -158,8 +158,8 @@ class Layout:
 
     @cached_property
     def head_tokens(self) -> int:
-        """The tokens of the head and the tools. Counted when first asked for: that loads the
-        vocabulary, which who only reads pages and claims of a session never needs.
+        """The tokens of the head and the tools. Counted on first use: counting loads the
+        vocabulary, which reading the pages and claims of a session does not need.
         """
         told = message_tokens(self._counter, self.head)
         return REQUEST_TOKENS + told + tools_tokens(self._counter, self.tools)

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from pagefault.language.analyzer import is_telling
-from pagefault.language.known import told_or_all
+from pagefault.language.known import told_or_latin
 from pagefault.language.language import Cue, Language
 from pagefault.language.patterns import joined
 from pagefault.recall.ranking import Ranking, together
@@ -77,7 +77,7 @@ def decompose(message: str) -> tuple[str, ...]:
         return ()
     parts: list[str] = []
     name = ""
-    cues = _cues(told_or_all(message))
+    cues = _cues(told_or_latin(message))
     for clause, asks in _clauses(message, cues):
         names = _NAME.findall(clause)
         if asks and is_telling(clause):

@@ -63,9 +63,10 @@ def gate(message: str) -> Gate:
 
 
 def _has_known_form(message: str) -> bool:
-    """Whether a question without its mark would be heard: not in a language of which only the
-    words are known (`language/others.py`). In Latin letters a quarter of the words must be of its
-    grammar, as in any sentence of it: Hindi so written has some that Italian has, too.
+    """Whether a question without its mark would be recognised: not in a language of which only the
+    words are known (`language/others.py`). In Latin letters, a message counts as one of these only
+    if a quarter of its words are the language's function words, because Hindi in Latin letters
+    shares some with Italian.
     """
     languages = told(message)
     if not languages or any(Cue.ASKS in one.cues for one in languages):

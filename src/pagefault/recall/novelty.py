@@ -8,7 +8,7 @@ knows a phrase of any language:
   counts by its rarity in this conversation, the rarest as 1. A page that reaches `ENOUGH` says
   something; below it, what it borrows is scaled down in proportion. "Noted." gets half if it was
   said once, and next to nothing if it is said every day.
-- **Statement before neighbour.** If some page that asks nothing has every word of the question, a
+- **Statement before neighbour.** If some page that is no question has every word of the question, a
   page without any ranks below it, whatever it is beside: "I don't know", in any language, below
   what is known. A page that says nothing of its own, or was not read, and whose neighbours cover
   too little is not offered at all.

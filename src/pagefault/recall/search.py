@@ -436,9 +436,9 @@ class Searcher:
         """
         from pagefault.recall.daily import (
             PAGES_MAX,
+            any_within,
             asks_of_days_alone,
             spans_ms,
-            tell_of,
             with_word,
         )
         from pagefault.recall.kin import with_kin
@@ -473,18 +473,22 @@ class Searcher:
                 only=only,
             )
 
+        if not asked.days:
+            return found.pages, ranked
+        spans = [*spans_ms(asked.days, today)]
+        days_alone = asks_of_days_alone(asked, named)
+
         def with_days(similar: Similar | None, strict: bool) -> Ranking:
+            """By words; if they find nothing of the named days, by having been said then, too."""
             by_words = None if days_alone else ranked(similar, strict)
-            if by_words is not None and tell_of(look(by_words.places.tolist()), spans):
+            if by_words is not None and any_within(look(by_words.places.tolist()), spans):
                 return by_words
             said_then = self._said_in(scope, spans, only)[-PAGES_MAX:]
             if by_words is not None and not len(said_then):
                 return by_words
             return ranked(similar, strict, with_word(found, said_then))
 
-        spans = [*spans_ms(asked.days, today)]
-        days_alone = asks_of_days_alone(asked, named)
-        return found.pages, with_days if asked.days else ranked
+        return found.pages, with_days
 
     def _said_in(
         self, scope: Scope, spans: Iterable[tuple[int, int]], only: NDArray[np.int64] | None

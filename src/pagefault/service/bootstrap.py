@@ -349,7 +349,7 @@ class _Parts:
             model=_or(wiring.get("model"), ""),
             profile=self._profile,
             is_adopted=store.is_adopted,
-            only_reads=wiring.get("read_only", False),
+            read_only=wiring.get("read_only", False),
             extracts_claims=self._claims is ClaimRules.RULES,
             forms=self._formation is FormationMode.ON or self._compaction.forms,
             compaction=self._compaction,

@@ -130,10 +130,11 @@ class Journal:
         return events
 
     async def open_session(self, draft: Draft, given: Seq) -> SessionNo:
-        """Open a session, unless its name exists: another process may have been first; or a fork.
-        `given` is the record of the memory's control mode when a session was planned. Raises
-        `PlanOutdated`, with nothing written, if another was set since, which the session, being
-        later, would outrank; and `StoreReadOnly` if nothing of a fork's parent is kept by now.
+        """Open a session or a fork; of a session whose name exists by now, because another process
+        was first, return that one. `given` is the record that set the memory's control mode when
+        the session was planned. Writes nothing and raises `PlanOutdated` if another mode was set
+        since, which the later session would override, and `StoreReadOnly` if nothing of a fork's
+        parent is kept any more.
         """
         cleaned = self._clean(draft)
         body = cleaned.body
@@ -151,7 +152,7 @@ class Journal:
                 if row is not None:
                     return row.session
                 if given_control(log, index)[1] != given:
-                    raise PlanOutdated("the memory was given another control mode")
+                    raise PlanOutdated("the memory's control mode was changed")
             events = self._store.append([cleaned])
             self._store.settle(events, sync=True)
             return events[0].session

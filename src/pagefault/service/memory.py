@@ -161,7 +161,7 @@ class Memory(Controller, Eraser, Historian, Librarian, Curator, Warden, Caretake
                 )
                 if not opened.control.captures:
                     return await self._begin_above(opened)
-                with suppress(PlanOutdated):  # the memory was given another mode: begin in that
+                with suppress(PlanOutdated):  # the memory's mode was changed: plan again with it
                     return await self._open_new(opened, at)
 
     async def sessions(self) -> list[SessionRow]:

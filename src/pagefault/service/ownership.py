@@ -300,7 +300,7 @@ class Owned:
         )
 
     def derive(self, items: Sequence[Made], *, before: Sequence[Draft] = ()) -> list[Draft]:
-        """Records of derived pages, in the current turn, to be written after those `before`."""
+        """Records of derived pages in the current turn, to be written after those of `before`."""
         clean = self._runtime.journal.clean
         return write_derived(
             items, session=self.session, state=self.state, clean=clean, before=before

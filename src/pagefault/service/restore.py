@@ -66,7 +66,7 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     state.order_next = max(state.order_next, row.pages)
     state.turn = TurnNo(max(state.turn, row.turns - 1))
     state.calls.renew(list(_calls_of_turn(reader, scope, state.turn)))
-    if not runtime.only_reads:  # a request may follow: counted here, and not on the event loop
+    if not runtime.read_only:  # a request may follow: counted here, not on the event loop
         _ = state.layout.head_tokens
         state.layout.compose_sent()
     since = max(row.epoch_seq, Seq(row.session))

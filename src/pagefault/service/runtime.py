@@ -180,7 +180,7 @@ class Runtime:
     mint_session_id: Callable[[], str]
     model: str = ""  # the model's name in its API, if given
     profile: Profile = Profile.MEASURED  # the ranking of searches
-    only_reads: bool = False  # this opening, so that no request follows
+    read_only: bool = False  # so no request will be made
     is_adopted: bool = True  # by its user: else its claims have no authority
     extracts_claims: bool = True  # by rules, from the user's messages
     forms: bool = False  # the engine that is run forms memory, after each turn

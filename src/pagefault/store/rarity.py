@@ -1,4 +1,4 @@
-"""What a term tells: the rarer it is, the more."""
+"""The weight of a term by its rarity, without NumPy: what opens a memory needs only this."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ _RECEIPT_LOOK_S: Final = 0.05
 
 
 def about_store(body: Body) -> Draft:
-    """The user's record about the store itself, or one that opens a session."""
+    """A record by the user about the store itself, or one that opens a session."""
     return Draft(session=STORE, turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=body)
 
 

@@ -41,7 +41,7 @@ def client_of(name: str) -> str:
 async def titles_by_words(
     memory: Memory, rows: Sequence[SessionRow], clean: Clean
 ) -> dict[str, str]:
-    """The titles of proxied and imported sessions, by their ids."""
+    """Titles of proxied and imported sessions, by session id: given names, or first words."""
 
     def look() -> dict[str, str]:
         told = ((row, SessionTexts(memory._runtime, row, clean)) for row in rows)

@@ -43,7 +43,7 @@ class Item:
     is_models: bool = False  # said by the model, which has seen everything before it
     opens: bool = False
     call: str = ""  # the id that a call and its result share
-    answers: bool = False  # it answers that call, though it is no result that can be read
+    answers: bool = False  # an opaque result of that call
     before: tuple[str, ...] = ()
     kept: bool = True
     is_text: bool = True  # and the memory has all of it, so that a stub can replace it

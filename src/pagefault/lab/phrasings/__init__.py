@@ -1,7 +1,7 @@
 """The sentences of the north-star scripts: a JSON file for each phrasing.
 
 `{v}` is a value, in a change of mind the new one, `{w}` another value or the earlier one, `{s}` a
-name of the topic, `{n}` and `{x}` are numbers. No rule of `truth/` was made for these sentences.
+name of the topic, `{n}` and `{x}` are numbers. No rule in `truth/` was made for these sentences.
 `docs/benchmarks.md` says who wrote which, when, and which were used in development.
 """
 

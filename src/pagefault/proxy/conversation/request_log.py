@@ -79,9 +79,10 @@ class RequestLog:
         is_marked_here: bool,
         may_wait: bool,
     ) -> tuple[Relayed | None, Seq]:
-        """Log a request to `model` that is about to be sent as `body`; returns its record, and
-        where that is if it is written already. None and NOTHING if there is no session, or nothing
-        can be written. It is left pending if it `may_wait` and nothing sent later depends on it.
+        """Log a request to `model` that is about to be sent as `body`; returns its record, and its
+        place in the log if it is written already. None and NOTHING if there is no session, or
+        nothing can be written. It is left pending if it `may_wait` and nothing sent later depends
+        on it.
         """
         state = self._state
         if layout is None:  # nothing of it was counted before, which takes a thread

@@ -56,7 +56,9 @@ class ConversationState:
         self.memory = memory
         self.name = name
         self.session: Session | None = None
-        self._owned: Owned | None = None  # of the session, when the parts below were folded
+        self._owned: Owned | None = (
+            None  # the state of `session` that the parts below were folded from
+        )
         self.faults = faults
         self.requests = 0  # that the log has
         self.changes = 0  # times that memory changed what it says of something already sent
@@ -92,8 +94,8 @@ class ConversationState:
         return self.session or await self.memory.session(self.name, create=False)
 
     async def opened(self) -> Session:
-        """The session, begun if there is none. Raises `StoreReadOnly` if it would begin unkept:
-        nothing would be kept of it later, either, and a later request may be kept.
+        """The session, begun if there is none. Raises `StoreReadOnly` if nothing of it would be
+        kept: a session that begins unkept stays so, and later requests may be kept.
         """
         if self.session is None:
             session = await self.memory.session(self.name, mode="passive")
@@ -139,7 +141,7 @@ class ConversationState:
                 return
             await session.owned.refresh()
             session.owned.check_there()
-            # What was said while nothing was kept is gone once it is kept again.
+            # What was said while nothing was kept is gone when keeping resumes.
             is_resumed = session.overlay is None and session.owned is not self._owned
             if is_resumed or session.owned.state.order_next != self.pages.order_next:
                 await self._restore(session)

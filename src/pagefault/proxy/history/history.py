@@ -49,8 +49,8 @@ class Item:
     call_id: str = ""
     sealed: str = ""  # a digest of what is opaque
     of_call: str = ""  # the call that it makes or answers, if it names one
-    link: str = ""  # the id that a call and its result share, opaque ones too
-    answers: bool = False  # it is opaque, and such a result
+    link: str = ""  # the id that a call and its result share, even if they are opaque
+    answers: bool = False  # an opaque result of the call with this `link`
     under: str = ""  # the provider's tool that it cites, if no item shows the call
     is_media: bool = False  # an image, a recording or a file
     asks_for_summary: bool = False  # the client's request for a summary

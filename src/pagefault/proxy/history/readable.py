@@ -57,8 +57,8 @@ def call_of(block: Mapping[str, Any]) -> str:
 
 
 def link_of(block: Mapping[str, Any]) -> str:
-    """The id that a block shares with the one that it answers, or is answered by; "" if none. A
-    request for approval is named by its own id, and so is the call that some outputs answer.
+    """The id that a block shares with its call or its result; "" if none. A request for approval is
+    referred to by its own id, and some outputs have the id of their call as their own.
     """
     asked, kind = block.get("approval_request_id"), _kind(block)
     if isinstance(asked, str) and asked:

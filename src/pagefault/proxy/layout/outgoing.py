@@ -103,8 +103,8 @@ class Outgoing:
             self._resume()
 
     def _resume(self) -> None:
-        """Take the messages of an earlier run as sent, in the form in which it sent them. Others
-        wait for a request that has them: this one may be beside the conversation, as for its title.
+        """Take messages of an earlier run as sent, in the form in which it sent them. Those
+        that are not in this request, which may be one for a title, wait for one that has them.
         """
         kept, again, told = self._kept, set[int](), set[str]()
         here = [(one, kept.earlier.pop(one.node.key, None)) for one in self._places]

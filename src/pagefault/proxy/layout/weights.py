@@ -21,7 +21,7 @@ class Weights:
         self.known = KnownValues()
         self._counter = counter
         self._tokens: dict[str, int] = {}
-        self._short: dict[str, int] = {}  # of short strings: mostly names, in every message
+        self._short: dict[str, int] = {}  # of short strings, mostly names that every message has
 
     def of(self, value: Any) -> int:
         """A message, or anything beside messages; 0 if empty."""
@@ -62,7 +62,7 @@ class Weights:
 
 
 def _strings(value: Any) -> list[str]:
-    """The strings in a value, names included, and the rest of it as strings."""
+    """The strings in a value, field names included; numbers and booleans as strings."""
     found: list[str] = []
     _collect(value, found)
     return found

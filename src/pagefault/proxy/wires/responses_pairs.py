@@ -103,7 +103,7 @@ class ResponsesForm:
 
 
 def _is_output(item: Any, call: Any) -> bool:
-    """Whether an item is part of a model's answer. `call` is of it, if the item answers one."""
+    """Whether an item is part of a model's answer; `call` is the call that it answers, if any."""
     if str(item.get("type") or "message") == "message":
         return bool(item.get("role") == "assistant")
     if not is_answer(item):
@@ -118,7 +118,7 @@ def _waits(items: Sequence[Json]) -> bool:
     told = {link_of(one) for one in items if is_answer(one)}
     asked = [one for one in items if not (is_answer(one) or one.get("approval_request_id"))]
     waiting = any(link and link not in told for link in map(link_of, asked))
-    return waiting or any(one.get("type") in _FUNCTIONS for one in asked)  # these may have no id
+    return waiting or any(one.get("type") in _FUNCTIONS for one in asked)  # whose ids may be empty
 
 
 def _normal(item: Json) -> Json:

@@ -215,8 +215,8 @@ def dumped(body: Json | list[Json]) -> bytes:
 
 
 def instructs(message: Any) -> bool:
-    """Whether a message has a place of its own but is nobody's word: instructions, tools, and
-    settings, which hold from there on.
+    """Whether a message instructs the model instead of being said by somebody: instructions, tools
+    and settings, which apply from their place on.
     """
     is_settings = message.get("type") == "configuration_update"  # of Responses, without a role
     return is_settings or message.get("role") in ("system", "developer")

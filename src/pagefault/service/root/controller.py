@@ -46,7 +46,7 @@ class Controller(MemoryParts):
         nothing (`StoreBusy`). Raises `BadInput`, `SessionNotFound`.
         """
         control = a_control(mode)
-        async with self._alone():  # noted in there, too: no earlier mode may be told after this one
+        async with self._alone():  # around both: sessions must follow modes in the order of the log
             await self._note_control(control, await self._id_of(session))
             for one in self._live():
                 await self._follow(one)
@@ -154,9 +154,7 @@ class Controller(MemoryParts):
         return session
 
     async def _abandon(self, session: Session) -> None:
-        """End a session that began unkept, which frees its name: at once, before anybody finds it
-        by that.
-        """
+        """End a session that began unkept, and free its name before anybody finds it by that."""
         overlay = session.overlay
         assert overlay is not None
         self._above.remove(session)

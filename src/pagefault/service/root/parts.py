@@ -182,7 +182,7 @@ class MemoryParts(Asking):
         )
 
     async def _open_new(self, opened: SessionOpened, given: Seq = NOTHING) -> Session:
-        """A new session or fork, as `Journal.open_session` opens it."""
+        """Open a new session or fork; raises as `Journal.open_session` does."""
         self._runtime.check_opened(opened)
         number = await self._runtime.journal.open_session(about_store(opened), given)
         row = await asyncio.to_thread(self._runtime.index.session, number)

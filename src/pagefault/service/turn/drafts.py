@@ -225,7 +225,7 @@ def pages_of(
     """
     stem = item.stem
     follows, key = item.follows, item.key
-    if follows == PREVIOUS:  # not by `placed`, which checks every field again
+    if follows == PREVIOUS:  # without `placed`, which would check every field again
         follows, key = previous, key.replace(PREVIOUS, previous)
     return [
         Draft(
