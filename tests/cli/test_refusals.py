@@ -19,6 +19,8 @@ from tests.cli.conftest import Cli
 
 BAD_INPUT = [
     (["frobnicate"], 2, "No such command"),
+    (["recall", "grease"], 2, "has no verb 'grease'; the verbs are recent, search,"),
+    (["recall", "serch", "grease"], 2, "has no verb 'serch'; did you mean search?"),
     (["sesions"], 2, "Did you mean 'sessions'"),
     (["sessions", "--nope"], 2, "No such option"),
     (["pages"], 2, "Usage"),

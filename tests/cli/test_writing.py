@@ -328,6 +328,14 @@ def test_the_demo_recalls_what_had_left_the_window_and_can_be_repeated_in_one_me
 
 
 @pytest.mark.torture
+def test_the_demo_says_where_the_command_is_if_the_shell_does_not_know(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.chdir(tmp_path)
+    assert f'export PATH="{Path(sys.executable).parent}:$PATH"' in cli("demo").out
+
+
 def test_every_run_of_the_demo_is_the_same(cli: Cli, tmp_path: Path) -> None:
     told = cli("demo", "--json")
     assert told.code == 0

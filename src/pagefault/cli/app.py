@@ -498,6 +498,23 @@ class Group(click.Group):
             with formatter.section("Commands"):
                 formatter.write_dl(told)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click's; of an unknown verb it says which there are."""
+        word = args[0]
+        if self.get_command(ctx, word) is None and not word.startswith("-"):
+            ctx.fail(_has_no_verb(ctx, word, self.list_commands(ctx)))
+        return super().resolve_command(ctx, args)
+
+
+def _has_no_verb(ctx: click.Context, word: str, verbs: Sequence[str], cutoff: float = 0.6) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, verbs, 1, cutoff)
+    guess = f"did you mean {near[0]}?" if near else f"the verbs are {', '.join(verbs)}"
+    return f"{ctx.command_path} has no verb {word!r}; {guess}"
+
 
 _WHOLE = 400  # characters: longer than any first sentence of a command's help
 _VERB_NEAR = 0.4  # so that `add` is near to `append`: a wrong guess costs a word, as none would
@@ -553,18 +570,12 @@ class WithDefault(Group):
         from difflib import get_close_matches
 
         for word in ctx.meta.get(_NO_VERB, []):
-            is_meant = "extra argument" in wrong.message and not word.startswith("-")
-            cutoff = _VERB_NEAR if is_meant else 0.6
-            near = [
-                f"did you mean {one}?" for one in get_close_matches(word, self.commands, 1, cutoff)
-            ]
-            if is_meant:
-                guess = (near or [f"the verbs are {', '.join(self.commands)}"])[0]
-                message = f"{ctx.command_path} has no verb {word!r}; {guess}"
-                return click.UsageError(message, ctx=ctx)
-            if near:
-                message = f"{wrong.format_message()} If {word!r} is a verb, {near[0]}"
-                return click.UsageError(message, ctx=wrong.ctx)
+            if "extra argument" in wrong.message and not word.startswith("-"):
+                told = _has_no_verb(ctx, word, [*self.commands], _VERB_NEAR)
+                return click.UsageError(told, ctx=ctx)
+            for near in get_close_matches(word, self.commands, 1):
+                told = f"If {word!r} is a verb, did you mean {near}?"
+                return click.UsageError(f"{wrong.format_message()} {told}", ctx=wrong.ctx)
         return wrong
 
 

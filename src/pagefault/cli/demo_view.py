@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from datetime import datetime
+from pathlib import Path
+from shutil import which
 from typing import Any, Final
 
 from pagefault.cli.term import Term, cut, plural, wrapped
@@ -141,9 +144,10 @@ def _totals(term: Term, facts: dict[str, Any]) -> None:
 
 def farewell(term: Term, root: str | None) -> None:
     """Suggestions for next steps."""
-    kept = shlex.quote(root) if root else "./demo-memory"
+    kept = shlex.quote(root) if root else "demo-memory"
+    home = kept if root and Path(root).is_absolute() else f'"$PWD"/{kept}'
     tries = [
-        (f"export PAGEFAULT_HOME={kept}", "use this memory in the commands below"),
+        (f"export PAGEFAULT_HOME={home}", "use this memory in the commands below"),
         ("pagefault pages search grease", "look for yourself"),
         ("pagefault faults --forks", "every fault of the questions above"),
         ("pagefault claims", "what was decided, and what became of it"),
@@ -153,6 +157,11 @@ def farewell(term: Term, root: str | None) -> None:
     ]
     if root is None:
         tries.insert(0, (f"pagefault demo --root {kept}", "the same, and keep the memory"))
+    if which("pagefault") is None:  # as from a checkout, whose environment nobody activated
+        folder = Path(sys.executable).parent
+        told = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+        begin = "" if told.is_absolute() else "$PWD/"
+        tries.insert(0, (f'export PATH="{begin}{told}:$PATH"', "where this command is"))
     width = max(len(command) for command, _ in tries)
     term.line()
     term.line(term.style("Next", "bold"))
