@@ -56,9 +56,7 @@ class ConversationState:
         self.memory = memory
         self.name = name
         self.session: Session | None = None
-        self._owned: Owned | None = (
-            None  # the state of `session` that the parts below were folded from
-        )
+        self._owned: Owned | None = None  # the session's state that the parts were folded from
         self.faults = faults
         self.requests = 0  # that the log has
         self.changes = 0  # times that memory changed what it says of something already sent
