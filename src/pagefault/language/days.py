@@ -13,9 +13,12 @@ from typing import Final, NamedTuple
 
 from pagefault.language.known import told, told_or_latin
 from pagefault.language.language import Dates, Holiday, Language, Script
+from pagefault.language.literals import Literals, may_match, needed
 
 _ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
 _YEAR_LAST: Final = re.compile(r"(?<![\w.])(\d{1,2})([./])(\d{1,2})\2((?:19|20)\d\d)(?!\w)")
+_YEAR: Final = r"(?:19|20)\d\d"
+_YEAR_NEEDED: Final = needed(_YEAR)
 _ZEROS: Final = "\u0660\u06f0\u0966\uff10"  # Arabic, Persian, Devanagari, full-width
 _ASCII_DIGITS: Final = {ord(zero) + at: str(at) for zero in _ZEROS for at in range(10)}
 _OTHER_DIGIT: Final = re.compile("[" + "".join(map(chr, _ASCII_DIGITS)) + "]")
@@ -190,6 +193,8 @@ def days_in_digits(query: str) -> Iterator[Days]:
     """Days and months written as 2026-10-08 and 2026-10; days as 8.10.2026, and as 8/10/2026, which
     yields both readings if both are possible.
     """
+    if not may_match(query, _YEAR_NEEDED):
+        return
     for match in _ISO.finditer(query):
         found = _of(int(match[1]), int(match[2]), match[3])
         if found is not None:
@@ -307,20 +312,20 @@ class _Names:
         return next((means for name, means in self._compiled if name.fullmatch(text)), None)
 
     @cached_property
-    def anywhere(self) -> re.Pattern[str]:
-        return re.compile(self.pattern)
+    def needed(self) -> tuple[Literals, ...]:
+        return needed(self.pattern)
 
     @cached_property
     def _compiled(self) -> Sequence[tuple[re.Pattern[str], int | str]]:
         return [(re.compile(name, re.IGNORECASE), means) for name, means in self._names.items()]
 
 
+_NEVER: Final = r"(?!)"
 _PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|nth|n|part|season|holiday)(\d?)\}")
 _UNIT: Final = re.compile(r"\{unit(\d?)\}")
 _MONTH: Final = re.compile(r"\{month(\d?)\}月?")  # also 月, where a number names the month
 NEEDED: Final = ("month", "weekday", "unit", "season", "holiday")
 """What days are named by, besides years: each branch of a template has one of these places."""
-_YEAR: Final = r"(?:19|20)\d\d"
 _PART_DAYS: Final = {"early": (1, 10), "mid": (11, 20), "late": (21, 31)}
 _SEASON_MONTHS: Final = 3
 _YEARS_BACK: Final = 3  # in which a season may have ended
@@ -332,8 +337,36 @@ class _Text:
 
     def __init__(self, text: str) -> None:
         self.text = text.lower()
-        self.has: dict[str, bool] = {}  # whether a name of this kind occurs
         self.found: dict[str, list[re.Match[str]]] = {}
+        self._has: dict[Literals, bool] = {}
+
+    def has(self, each: Iterable[Literals]) -> bool:
+        """Whether at least one string of each set occurs."""
+        for some in each:
+            has = self._has.get(some)
+            if has is None:
+                has = self._has[some] = any(map(self.text.__contains__, some))
+            if not has:
+                return False
+        return True
+
+
+class _Template:
+    """A template with names in its places. What only its pattern tells is worked out for the first
+    text that has the names: a process may read a single question.
+    """
+
+    def __init__(self, pattern: str, name_needed: tuple[Literals, ...]) -> None:
+        self.name_needed = name_needed
+        self._pattern = pattern
+
+    @cached_property
+    def needed(self) -> tuple[Literals, ...]:
+        return needed(self._pattern)
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        return re.compile(self._pattern)
 
 
 class _Reader:
@@ -341,8 +374,7 @@ class _Reader:
 
     def __init__(self, told: Dates, script: Script) -> None:
         self._told = told
-        self._patterns: dict[str, re.Pattern[str]] = {}
-        self._needs: dict[str, str] = {}
+        self._templates: dict[str, _Template] = {}
         self._names = {
             "month": _Names({name: at for at, name in enumerate(told.months, 1)}),
             "weekday": _Names({name: at for at, name in enumerate(told.weekdays)}),
@@ -360,17 +392,15 @@ class _Reader:
         # "Last October" and "this May", where months have names, not numbers.
         of_units = (told.last, told.this) if has_blanks else ("", "")
         self._of_months = [_UNIT.sub(r"{month\1}", one) for one in of_units]
-        near = "|".join(f"(?:{word})" for word in told.near) or r"(?!)"
-        needed = (self._names[name].pattern for name in NEEDED)
-        self._needed = re.compile("|".join(filter(None, (*needed, near, _YEAR))))
+        near = "|".join(f"(?:{word})" for word in told.near) or _NEVER
+        names = (self._names[name].pattern for name in NEEDED)
+        self._needed = needed("|".join(filter(None, (*names, near, _YEAR))))
         self._near = re.compile(rf"(?<!\w)(?:{near})(?!\w)" if has_blanks else near)
         self._near_days = _Names(told.near)
 
-    def named_in(self, query: str) -> bool:
-        """Whether a text may name days. Most texts name none, and this rules them out faster than
-        the templates do.
-        """
-        return self._needed.search(query.lower()) is not None
+    def may_name(self, query: _Text) -> bool:
+        """Whether a text may name days. Most texts name none."""
+        return query.has(self._needed)
 
     def dates(self, query: _Text) -> Iterator[Days]:
         narrower = self._within_months(query)
@@ -516,7 +546,7 @@ class _Reader:
                 yield Days(date(year, 1, 1), date(year, 12, 31))
 
     def relative(self, query: _Text, today: date) -> Iterator[Days]:
-        for match in self._near.finditer(query.text):
+        for match in self._near.finditer(query.text) if query.has(self._near_days.needed) else ():
             yield _around(_before(today, int(self._near_days.meant(match[0]) or 0)), 0)
         for match in self._found(self._told.ago, query):
             count = _number(self._names["n"], _part(match, "n"))
@@ -556,24 +586,23 @@ class _Reader:
             yield next(one for one in (self._season(match, y) for y in years) if one.last < today)
 
     def _found(self, template: str, query: _Text) -> Sequence[re.Match[str]]:
-        if template not in query.found:
-            needed = self._needs.get(template)
-            if needed is None:
-                needed = self._needs[template] = self._needed_in(template)
-            if needed and needed not in query.has:
-                query.has[needed] = self._names[needed].anywhere.search(query.text) is not None
-            may_be = query.has[needed] if needed else bool(template)
-            if may_be and template not in self._patterns:
-                self._patterns[template] = re.compile(_PLACE.sub(self._group, template))
-            query.found[template] = (
-                [*self._patterns[template].finditer(query.text)] if may_be else []
-            )
-        return query.found[template]
+        found = query.found.get(template)
+        if found is None:
+            known = self._templates.get(template)
+            if known is None:
+                known = self._templates[template] = self._template(template)
+            may_match = query.has(known.name_needed) and query.has(known.needed)
+            found = [*known.compiled.finditer(query.text)] if may_match else []
+            query.found[template] = found
+        return found
 
-    def _needed_in(self, template: str) -> str:
-        """The kind of names of which every match of this template has one; "" if there is none. A
-        search for such names rules out most texts faster than the template does.
-        """
+    def _template(self, template: str) -> _Template:
+        kind = self._kind_needed(template)
+        name_needed = self._names[kind].needed if kind else ()
+        return _Template(_PLACE.sub(self._group, template) or _NEVER, name_needed)
+
+    def _kind_needed(self, template: str) -> str:
+        """The kind of names of which every match of this template has one; "" if there is none."""
         if "{month}" in template:
             return "month"
         if template in self._beside_months:
@@ -598,7 +627,8 @@ _reader: Final = cache(_Reader)
 @lru_cache(maxsize=2)  # a question's days and months are requested one after the other
 def _read_by(languages: tuple[Language, ...], text: str) -> list[tuple[_Reader, _Text]]:
     known = [_reader(one.dates, one.script) for one in languages if one.dates is not None]
-    return [(one, _Text(text)) for one in known if one.named_in(text)]
+    read = ((one, _Text(text)) for one in known)
+    return [(one, query) for one, query in read if one.may_name(query)]
 
 
 _CHARS_BEFORE: Final = 40  # in which what marks a word as a month stands
