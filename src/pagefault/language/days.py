@@ -209,9 +209,10 @@ def _in_short(query: str, languages: Sequence[Language], today: date | None) -> 
     """Days in digits without a year, and without a month the last one before today, if given: *am
     14.3.*, *on the 9th*. Only of a question: a page may mean the next one.
     """
-    for one in languages:
-        pattern = _short(one.dates.short) if one.dates is not None and one.dates.short else None
-        for match in pattern.finditer(query) if pattern is not None else ():
+    if not _DIGIT.search(query):
+        return
+    for template in (one.dates.short for one in languages if one.dates is not None):
+        for match in _short(template).finditer(query):
             number, month = _part(match, "d"), _part(match, "m")
             if month:
                 yield from filter(None, (_of(None, int(month), number),))
@@ -220,12 +221,15 @@ def _in_short(query: str, languages: Sequence[Language], today: date | None) -> 
                 yield from [_around(day, 0) for day in earlier if day.day == int(number)][:1]
 
 
-_BACK_TO_THE_SAME_DAY: Final = 62  # at most: from the 31st of July to that of August, or to May's
+_BACK_TO_THE_SAME_DAY: Final = 62  # at most: on the 31st of July, the last one is that of May
 
 
 @cache
 def _short(template: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\{([dm]\d?)\}", r"(?P<\1>\\d{1,2})", template))
+    return re.compile(re.sub(r"\{([dm]\d?)\}", r"(?P<\1>\\d{1,2})", template) or _NEVER)
+
+
+_DIGIT: Final = re.compile(r"\d")
 
 
 def of_year(one: Days, year: int) -> tuple[date, date]:

@@ -6,6 +6,12 @@ from typing import Final
 
 from pagefault.language.language import Cue, Dates, Holiday, Language, Script, counted, words
 
+_WHAT: Final = r"(?:wie|wiens|wat|welke?|wanneer|waar(?:om|heen|mee|van|voor|over|op|aan|in|naar|uit|door|naartoe|vandaan)?|hoe(?:veel|lang)?)\b"
+_FINITE: Final = (
+    "(?:is|ben|bent|zijn|was|waren|heb|hebt|heeft|hebben|had|hadden|kan|kun|kunt|kunnen|kon|konden|zal|zult|zullen|zou|zouden|moet"
+    "|moeten|mag|mogen|wil|wilt|willen|word|wordt|worden|werd|doe|doet|doen|ga|gaat|gaan|weet|weten|ken|kent|komt|kom|komen)"
+)
+
 DUTCH: Final = Language(
     code="nl",
     script=Script.LATIN,
@@ -84,9 +90,7 @@ DUTCH: Final = Language(
             "gister(?:en)?(?:avond|middag|ochtend|nacht)?": 1,
             "van(?:daag|ochtend|morgen|middag|avond|nacht)": 0,
         },
-        numbers=counted(
-            "een/één twee drie vier vijf zes zeven acht negen tien elf twaalf"
-        ),
+        numbers=counted("een/één twee drie vier vijf zes zeven acht negen tien elf twaalf"),
         days={
             **counted(
                 "eerste tweede derde vierde vijfde zesde zevende achtste negende tiende elfde twaalfde dertiende veertiende"
@@ -176,4 +180,24 @@ DUTCH: Final = Language(
         ),
         after_holiday=r"\b(?:{n}\s+)?{unit}\s+na\s+{holiday}\b(?:\s+(?:van\s+|in\s+)?{y}\b)?",
     ),
+    cues={
+        Cue.ASKS: (
+            r"(?!wat een\b|wat (?:mij|ons|hem|haar) betreft\b|hoe dan ook\b|(?:wat|wie) [^.?!\n]*, (?:is|was|zijn|waren|moet|kan)\b)"
+            r"(?:(?:en|maar|dus|hé|hoi|hallo|ok|oké|zeg|nou|sorry)\W+){0,2}"
+            rf"(?:(?:(?:aan|met|op|in|van|voor|bij|naar|sinds|tot|over|om|uit|door) )?{_WHAT}"
+            rf"|{_FINITE} (?:je|jij|u|hij|ze|zij|we|wij|ik|jullie|er|het|de|dat|dit|die|deze|mijn|jouw|uw|ons|onze|hun|een|iemand|iets)\b"
+            r"|(?:geef|toon|zoek|vind|vertel|beschrijf|noem|leg uit|herinner me|laat (?:me|mij) (?:zien|weten))\b)"
+        ),
+        Cue.POINTS_BACK: (
+            r"\b(?:weet je nog|herinner je|herinner me|vorige keer|laatste keer|de vorige keer|laatst|destijds|nog een keer|opnieuw"
+            r"|zoals (?:gezegd|afgesproken|besproken)|(?:hebben|hadden) we (?:besloten|besproken|afgesproken)"
+            r"|we (?:hebben|hadden) (?:besloten|besproken|afgesproken))\b"
+        ),
+        Cue.WONDERS: (
+            r"\b(?:(?:weet|weten|wist|herinner\w*|vind)\b[^.!?,\n]{0,30}\b(?:niet|geen)|(?:wil|willen|wilde|wou|zou|moet|moeten)\b"
+            r"[^.!?,\n]{0,30}\bweten|vraag\w*|vroeg\w*|gevraagd|vergeten|geen idee|onzeker|niet (?:zeker|duidelijk)|benieuwd|vertel\w*"
+            rf"|zeg\w*)\b[^.!?\n]{{0,40}}?\b(?:{_WHAT}|of\b)"
+        ),
+        Cue.INTERROGATIVE: _WHAT,
+    },
 )

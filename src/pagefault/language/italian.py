@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Holiday, Language, Script, counted, words
+from pagefault.language.language import Dates, Holiday, Language, Script, counted, words
 
 ITALIAN: Final = Language(
     code="it",
@@ -85,7 +85,9 @@ ITALIAN: Final = Language(
             "ieri": 1,
             "oggi|stamattina|stamani|stasera|stanotte": 0,
         },
-        numbers=counted("un/uno/una due tre quattro cinque sei sette otto nove dieci undici dodici"),
+        numbers=counted(
+            "un/uno/una due tre quattro cinque sei sette otto nove dieci undici dodici"
+        ),
         days={
             "primo": 1,
             **counted(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Holiday, Language, Script, counted, words
+from pagefault.language.language import Dates, Holiday, Language, Script, counted, words
 
 PORTUGUESE: Final = Language(
     code="pt",
@@ -83,9 +83,7 @@ PORTUGUESE: Final = Language(
             "ontem|(?:na )?noite passada": 1,
             "hoje|esta noite": 0,
         },
-        numbers=counted(
-            "um/uma dois/duas tr[êe]s quatro cinco seis sete oito nove dez onze doze"
-        ),
+        numbers=counted("um/uma dois/duas tr[êe]s quatro cinco seis sete oito nove dez onze doze"),
         days={
             "primeiro": 1,
             **counted(
@@ -126,9 +124,7 @@ PORTUGUESE: Final = Language(
             "meados|meio": "mid",
             "fins|fim|fina(?:l|is)": "late",
         },
-        part=(
-            r"\b{part}\s+(?:d[eo]\s+)?(?:mês\s+de\s+)?{month}\b\.?(?:\s+(?:de\s+|do\s+)?{y}\b)?"
-        ),
+        part=(r"\b{part}\s+(?:d[eo]\s+)?(?:mês\s+de\s+)?{month}\b\.?(?:\s+(?:de\s+|do\s+)?{y}\b)?"),
         nth=(
             r"\b{nth}\s+(?:{unit}|{weekday})\s+(?:d[eo]\s+)?(?:mês\s+de\s+)?{month}\b\.?"
             r"(?:\s+(?:de\s+|do\s+)?{y}\b)?"
