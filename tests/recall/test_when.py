@@ -126,6 +126,7 @@ OF_ANY_YEAR = {
     "Where were we between 3 and 5 July?": ("2026-07-03", "2026-07-05"),
     "Where were we from the 3rd to the 5th of July?": ("2026-07-03", "2026-07-05"),
     "Where did we stay July 3-5?": ("2026-07-03", "2026-07-05"),
+    "Where did we stay from July 3 to July 5?": ("2026-07-03", "2026-07-05"),
     "Wo waren wir vom 3. bis 5. Juli?": ("2026-07-03", "2026-07-05"),
     "Wo waren wir zwischen dem 3. und dem 5. Juli?": ("2026-07-03", "2026-07-05"),
     "Où étions-nous du 3 au 5 juillet ?": ("2026-07-03", "2026-07-05"),

@@ -16,6 +16,7 @@ _MONTH: Final = (
     r"|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
 )
 _TH: Final = "(?:st|nd|rd|th)"
+_TO: Final = "(?:-|–|to|until|till|thru|through)"
 _NO_SUBJECT: Final = "".join(
     rf"(?<!\b{one}\s)" for one in "did does has had will would can could should".split()
 )
@@ -385,11 +386,11 @@ ENGLISH: Final = Language(
             rf"(?:\s+(?:(?=\d)|the\s+|(?<!\bmay\s)(?<!\bmarch\s)|(?!first|second|third)){{d2}}{_TH}?\b)?(?:,?\s*(?:of\s+)?{{y}}\b)?"
         ),
         span=(
-            rf"\b(?P<d>\d{{1,2}}){_TH}?\s*(?:-|–|to|until|till|through)\s*(?:the\s+)?(?P<d2>\d{{1,2}}){_TH}?\s+(?:of\s+)?{{month}}\b\.?"
+            rf"\b(?P<d>\d{{1,2}}){_TH}?\s*{_TO}\s*(?:the\s+)?(?P<d2>\d{{1,2}}){_TH}?\s+(?:of\s+)?{{month}}\b\.?"
             rf"(?:,?\s*(?:of\s+)?{{y}}\b)?"
             rf"|\bbetween\s+(?:the\s+)?(?P<d3>\d{{1,2}}){_TH}?\s+and\s+(?:the\s+)?(?P<d4>\d{{1,2}}){_TH}?\s+(?:of\s+)?{{month2}}\b\.?"
             rf"(?:,?\s*(?:of\s+)?{{y2}}\b)?"
-            rf"|\b{{month3}}\.?\s+(?P<d5>\d{{1,2}}){_TH}?\s*(?:-|–|to|until|till|through)\s*(?P<d6>\d{{1,2}}){_TH}?\b(?:,?\s*(?:of\s+)?{{y3}}\b)?"
+            rf"|\b{{month3}}\.?\s+(?P<d5>\d{{1,2}}){_TH}?\s*{_TO}\s*(?:(?P=month3)\.?\s+)?(?P<d6>\d{{1,2}}){_TH}?\b(?:,?\s*(?:of\s+)?{{y3}}\b)?"
         ),
         short=(
             rf"\b(?:[Oo]n|[Bb]y|[Ss]ince|[Bb]efore|[Aa]fter|[Uu]ntil|[Ff]rom)\s+the\s+{{d}}{_TH}\b"
