@@ -139,6 +139,7 @@ OF_ANY_YEAR = {
     # A month, and a person of its name.
     "What happened in April?": ("2026-04-01", "2026-04-30"),
     "Did it snow in June?": ("2026-06-01", "2026-06-30"),
+    "When is it in July. The second time?": ("2026-07-01", "2026-07-31"),
     "Does April 5 suit everybody?": ("2026-04-05", "2026-04-05"),
     "What did April bring us in June?": ("2026-06-01", "2026-06-30"),
 }

@@ -383,7 +383,7 @@ ENGLISH: Final = Language(
         date=(
             rf"\b(?:(?=\d){{d}}{_TH}?\s+(?:of\s+)?|(?=[efnst]){{d3}}\s+of\s+)?(?=[adfjmnos])"
             rf"(?:(?!(?:april|june|august)\b)|(?=\w+,?\s+(?:of\s+)?\d)|{_NO_SUBJECT}(?!\w+\s+is\s+\d+\s*[.,;!?])){{month}}\b\.?"
-            rf"(?:\s+(?:(?=\d)|the\s+|(?<!\bmay\s)(?<!\bmarch\s)|(?!first|second|third)){{d2}}{_TH}?\b)?(?:,?\s*(?:of\s+)?{{y}}\b)?"
+            rf"(?:(?:\s+(?=\d)|(?<!\.)\s+(?:the\s+|(?<!\bmay\s)(?<!\bmarch\s)|(?!first|second|third))){{d2}}{_TH}?\b)?(?:,?\s*(?:of\s+)?{{y}}\b)?"
         ),
         span=(
             rf"\b(?P<d>\d{{1,2}}){_TH}?\s*{_TO}\s*(?:the\s+)?(?P<d2>\d{{1,2}}){_TH}?\s+(?:of\s+)?{{month}}\b\.?"
