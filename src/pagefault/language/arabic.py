@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Language, Script, words
+from pagefault.language.language import Cue, Dates, Holiday, Language, Script, words
 
 _WHAT: Final = r"(?:ماذا|ما|من|متى|أين|إلى أين|من أين|كيف|كم|لماذا|أي|أية|هل|بكم|لمن|عم|مع من|عن ماذا|إلى ماذا)"
 
@@ -133,8 +133,24 @@ ARABIC: Final = Language(
         ),
         last_season=r"\b{season}\s+(?:الماضي|الفائت)\b",
         this_season=r"\bهذا\s+{season}\b",
+        holidays={
+            "ليلة ر[أا]س السنة": Holiday(12, 31),
+            "ر[أا]س السنة(?: الميلادية)?": Holiday(1, 1),
+            "عيد الحب": Holiday(2, 14),
+            "عيد ال[أا]م": Holiday(3, 21),
+            "عيد العمال": Holiday(5, 1),
+            "الهالوين|هالوين": Holiday(10, 31),
+            "ليلة (?:عيد )?الميلاد": Holiday(12, 24),
+            "عيد الميلاد المجيد|الكريسماس|كريسماس": Holiday(12, 24, 3),
+        },
+        holiday=r"\b{holiday}\b(?!\s+(?:الهجري|الصيني))(?:\s+(?:عام\s+|سنة\s+)?{y}\b)?",
+        before_holiday=(
+            r"\b(?:{n}\s+)?{unit}\s+قبل\s+{holiday}\b(?:\s+(?:عام\s+|سنة\s+)?{y}\b)?"
+            r"|\bقبل\s+{n2}\s+{unit2}\s+من\s+{holiday2}\b(?:\s+(?:عام\s+|سنة\s+)?{y2}\b)?"
+        ),
+        after_holiday=r"\b(?:{n}\s+)?{unit}\s+بعد\s+{holiday}\b(?:\s+(?:عام\s+|سنة\s+)?{y}\b)?",
         year=r"\b(?:عام|سنة|في|منذ)\s+{y}\b",
-        ago=r"\b(?:قبل|منذ)\s+{n}\s+{unit}\b",
+        ago=r"\b(?:قبل|منذ)\s+{n}\s+{unit}\b(?!\s+من\s)",
         last=r"\b{unit}\s+(?:الماضي|الماضية|الفائت|الفائتة)\b",
         before_last=r"\b{unit}\s+(?:ما\s+)?قبل\s+الماضية?\b",
         this=r"\b(?:هذا|هذه)\s+{unit}\b",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Language, Script, counted, words
+from pagefault.language.language import Cue, Dates, Holiday, Language, Script, counted, words
 
 _WHAT: Final = r"(?:什么|什麼|谁|誰|哪(?:里|裡|儿|个|個|些|位|家|天|年)?|怎么|怎麼|怎样|怎樣|为什么|為什麼|几|幾|多少|多久|多大|何时|何時|是否|吗|嗎|呢)"
 
@@ -78,6 +78,30 @@ CHINESE: Final = Language(
         season=r"{y}年的?{season}(?![节節分])|(?<![上这這个個])(?=[春夏秋冬][天季]){season2}",
         last_season=r"上[个個]?(?=[春夏秋冬][天季]){season}",
         this_season=r"[这這][个個]?(?=[春夏秋冬][天季]){season}",
+        holidays={
+            "元旦": Holiday(1, 1),
+            "情人[节節]": Holiday(2, 14),
+            "[妇婦]女[节節]": Holiday(3, 8),
+            "植[树樹][节節]": Holiday(3, 12),
+            "愚人[节節]": Holiday(4, 1),
+            "清明[节節]?": Holiday(4, 4, 2),
+            "[劳勞][动動][节節]|五一(?=假期|[长長]假|黄金周|[节節])": Holiday(5, 1),
+            "青年[节節]": Holiday(5, 4),
+            "母[亲親][节節]": Holiday(5, 8, weekday=6),
+            "[儿兒]童[节節]": Holiday(6, 1),
+            "父[亲親][节節]": Holiday(6, 15, weekday=6),
+            "建[军軍][节節]": Holiday(8, 1),
+            "教[师師][节節]": Holiday(9, 10),
+            "[国國][庆慶][节節]?": Holiday(10, 1, 7),
+            "[万萬][圣聖][节節]": Holiday(10, 31),
+            "[双雙]十一|光棍[节節]": Holiday(11, 11),
+            "感恩[节節]": Holiday(11, 22, 4, weekday=3),
+            "平安夜": Holiday(12, 24),
+            "[圣聖][诞誕][节節]?": Holiday(12, 24, 3),
+        },
+        holiday=r"(?:{y}年的?\s*)?{holiday}",
+        before_holiday=r"(?:{y}年的?\s*)?{holiday}的?(?:之|以)?前的?(?:[一1]|{n})?{unit}",
+        after_holiday=r"(?:{y}年的?\s*)?{holiday}的?(?:之|以)?[后後]的?(?:[一1]|{n})?{unit}",
         year=r"{y}年(?!\s*\d{1,2}月)",
         ago=r"(?<![第\d一二三四五六七八九十百]){n}{unit}(?:之|以)?前",
         last=r"上{unit}(?![一二三四五六日天末])|去{unit2}",

@@ -22,6 +22,7 @@ _YEAR_NEEDED: Final = needed(_YEAR)
 _ZEROS: Final = "\u0660\u06f0\u0966\uff10"  # Arabic, Persian, Devanagari, full-width
 _ASCII_DIGITS: Final = {ord(zero) + at: str(at) for zero in _ZEROS for at in range(10)}
 _OTHER_DIGIT: Final = re.compile("[" + "".join(map(chr, _ASCII_DIGITS)) + "]")
+_ENDS: Final = ("d", "d2", "d3", "d4", "d5", "d6")  # the groups of a `span`'s days
 _UNIT_DAYS: Final = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 
 
@@ -70,7 +71,8 @@ def days_named(query: str, *, today: date | None = None) -> tuple[Days, ...]:
     holidays = [
         days for one, text in _read_by(tuple(languages), query) for days in one.holidays(text)
     ]
-    return _innermost(_in_the_year([*holidays, *_named(query, languages, today)]))
+    named = [*holidays, *_named(query, languages, today), *_in_short(query, languages, today)]
+    return _innermost(_in_the_year(named))
 
 
 def days_told(text: str, on: date) -> tuple[date, date] | None:
@@ -201,6 +203,33 @@ def days_in_digits(query: str) -> Iterator[Days]:
         one, between, other, year = match.groups()
         orders = [(one, other)] if between == "." else [(one, other), (other, one)]
         yield from filter(None, (_of(int(year), int(month), day) for day, month in orders))
+
+
+def _in_short(query: str, languages: Sequence[Language], today: date | None) -> Iterator[Days]:
+    """Days in digits without a year, and without a month the last one before today, if given: *am
+    14.3.*, *on the 9th*. Only of a question: a page may mean the next one.
+    """
+    if not _DIGIT.search(query):
+        return
+    for template in (one.dates.short for one in languages if one.dates is not None):
+        for match in _short(template).finditer(query):
+            number, month = _part(match, "d"), _part(match, "m")
+            if month:
+                yield from filter(None, (_of(None, int(month), number),))
+            elif today is not None:
+                earlier = (_before(today, back) for back in range(1, _BACK_TO_THE_SAME_DAY + 1))
+                yield from [_around(day, 0) for day in earlier if day.day == int(number)][:1]
+
+
+_BACK_TO_THE_SAME_DAY: Final = 62  # at most: on the 31st of July, the last one is that of May
+
+
+@cache
+def _short(template: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\{([dm]\d?)\}", r"(?P<\1>\\d{1,2})", template) or _NEVER)
+
+
+_DIGIT: Final = re.compile(r"\d")
 
 
 def of_year(one: Days, year: int) -> tuple[date, date]:
@@ -414,14 +443,20 @@ class _Reader:
         by_nth, by_part = (
             (self._told.nth, self._told.part) if today is None else self._beside_months
         )
+        for match in self._found(self._told.span, query) if today is None else ():
+            written = (match.groupdict().get(name) for name in _ENDS)
+            first, last = (int(one) for one in written if one)
+            if 1 <= first < last:
+                days = self._of_month(match, None, (first, last), today=None)
+                found.append((days, match.span()))
         for match in self._found(by_nth, query):
             number = int(self._names["nth"].meant(_part(match, "nth")) or 1)
             if _part(match, "weekday"):
                 nth = Nth(number, self._weekday(match), 1)
             elif self._unit(match) == "weekend":
                 nth = Nth(number, _SATURDAY, 2)
-            elif self._unit(match) == "week":
-                nth = Nth(number, None, 7)
+            elif self._unit(match) in ("day", "week"):
+                nth = Nth(number, None, _UNIT_DAYS[self._unit(match)])
             else:
                 continue
             if nth.weekday is None and number > _WEEKS:

@@ -15,6 +15,11 @@ _MONTH: Final = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
     r"|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
 )
+_TH: Final = "(?:st|nd|rd|th)"
+_TO: Final = "(?:-|–|to|until|till|thru|through)"
+_NO_SUBJECT: Final = "".join(
+    rf"(?<!\b{one}\s)" for one in "did does has had will would can could should".split()
+)
 _INTERROGATIVE: Final = r"(?:who|whom|whose|what|which|when|where|why|how)\b"
 _COURTESY: Final = (
     r"(?:(?:hello|hi|hey)(?: (?:there|again|everybody|everyone|all|guys))?"
@@ -368,9 +373,28 @@ ENGLISH: Final = Language(
         },
         near={"day before yesterday": 2, "yesterday": 1, "today": 0, "tonight": 0},
         numbers=counted("a/an/one two three four five six seven eight nine ten eleven twelve"),
+        days=counted(
+            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth"
+            " sixteenth seventeenth eighteenth nineteenth twentieth twenty[-\\s]first twenty[-\\s]second twenty[-\\s]third"
+            " twenty[-\\s]fourth twenty[-\\s]fifth twenty[-\\s]sixth twenty[-\\s]seventh twenty[-\\s]eighth"
+            " twenty[-\\s]ninth thirtieth thirty[-\\s]first"
+        ),
+        # "What did April eat?" and "April is 10" are of a person; "you may first" is no date.
         date=(
-            r"(?:\b{d}(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b{month}\b\.?"
-            r"(?:\s+{d2}(?:st|nd|rd|th)?\b)?(?:,?\s*(?:of\s+)?{y}\b)?"
+            rf"\b(?:(?=\d){{d}}{_TH}?\s+(?:of\s+)?|(?=[efnst]){{d3}}\s+of\s+)?(?=[adfjmnos])"
+            rf"(?:(?!(?:april|june|august)\b)|(?=\w+,?\s+(?:of\s+)?\d)|{_NO_SUBJECT}(?!\w+\s+is\s+\d+\s*[.,;!?])){{month}}\b\.?"
+            rf"(?:(?:\s+(?=\d)|(?<!\.)\s+(?:the\s+|(?<!\bmay\s)(?<!\bmarch\s)|(?!first|second|third))){{d2}}{_TH}?\b)?(?:,?\s*(?:of\s+)?{{y}}\b)?"
+        ),
+        span=(
+            rf"\b(?P<d>\d{{1,2}}){_TH}?\s*{_TO}\s*(?:the\s+)?(?P<d2>\d{{1,2}}){_TH}?\s+(?:of\s+)?{{month}}\b\.?"
+            rf"(?:,?\s*(?:of\s+)?{{y}}\b)?"
+            rf"|\bbetween\s+(?:the\s+)?(?P<d3>\d{{1,2}}){_TH}?\s+and\s+(?:the\s+)?(?P<d4>\d{{1,2}}){_TH}?\s+(?:of\s+)?{{month2}}\b\.?"
+            rf"(?:,?\s*(?:of\s+)?{{y2}}\b)?"
+            rf"|\b{{month3}}\.?\s+(?P<d5>\d{{1,2}}){_TH}?\s*{_TO}\s*(?:(?P=month3)\.?\s+)?(?P<d6>\d{{1,2}}){_TH}?\b(?:,?\s*(?:of\s+)?{{y3}}\b)?"
+        ),
+        short=(
+            rf"\b(?:[Oo]n|[Bb]y|[Ss]ince|[Bb]efore|[Aa]fter|[Uu]ntil|[Ff]rom)\s+the\s+{{d}}{_TH}\b"
+            r"(?=\s*(?:[,;:.!?]|$)|\s+(?:I|we|you|he|she|they|it|did|was|were|and|or|at|with|when)\b)"
         ),
         seasons=("spring", "summer", "autumn|fall", "winter"),
         ordinals={
@@ -404,7 +428,10 @@ ENGLISH: Final = Language(
         last=r"\b(?:last|past)\s+{unit}(?<!s)\b",
         before_last=r"\b{unit}\s+before\s+last\b(?!\s+(?:{unit2}|{weekday}|{season}|{holiday}))",
         this=r"\bthis\s+{unit}(?<!s)\b",
-        weekday=r"\b(?:last|on|this|past)\s+{weekday}\b",
+        weekday=(
+            r"\b(?:last|on|this|past)\s+{weekday}\b"
+            rf"(?!,?\s+(?:the\s+)?(?:\d|(?:{'|'.join(MONTHS)})\s+\d))"  # of a date
+        ),
         holidays={
             "palm sunday": Holiday(0, -7),
             "holy week": Holiday(0, -6, 7),

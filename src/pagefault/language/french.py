@@ -118,6 +118,11 @@ FRENCH: Final = Language(
             r"|\b(?:en|depuis|de|jusqu['’]en|ce|mois d['e’])[ -]?\s*{month2}\b\.?(?:\s+{y2}\b)?"
             r"|\b{month3}\b\.?\s+{y3}\b"
         ),
+        span=(
+            r"\b(?:du\s+|des\s+)?(?P<d>\d{1,2})(?:er)?\s*(?:au|-|–|jusqu['’]au)\s*(?P<d2>\d{1,2})\s+{month}\b\.?(?:\s+{y}\b)?"
+            r"|\bentre\s+le\s+(?P<d3>\d{1,2})(?:er)?\s+et\s+le\s+(?P<d4>\d{1,2})\s+{month2}\b\.?(?:\s+{y2}\b)?"
+        ),
+        short=r"\b[Ll]e\s+{d}(?:er)?(?=\s*(?:[,;.!?]|$))",
         seasons=("printemps", "été", "automne", "hiver"),
         ordinals={
             "premi(?:er|ère)": 1,

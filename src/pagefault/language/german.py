@@ -144,6 +144,15 @@ GERMAN: Final = Language(
             rf"\b{{d}}\.\s*{{month}}\b\.?(?:\s+{{y}}\b)?"
             rf"|\b{_IN}\s+{{month2}}\b\.?(?:\s+{{y2}}\b)?|\b{{month3}}\b\.?\s+{{y3}}\b"
         ),
+        span=(
+            r"\b(?P<d>\d{1,2})\.?\s*(?:-|–|bis(?:\s+zum)?)\s*(?P<d2>\d{1,2})\.\s*{month}\b\.?(?:\s+{y}\b)?"
+            r"|\bzwischen\s+(?:dem\s+)?(?P<d3>\d{1,2})\.\s+und\s+(?:dem\s+)?(?P<d4>\d{1,2})\.\s*{month2}\b\.?(?:\s+{y2}\b)?"
+        ),
+        short=(
+            r"\b(?:[Aa]m|[Vv]om|[Zz]um|[Bb]is|[Ss]eit|[Aa]b|[Dd]en)\s+{d}\.\s?{m}(?:\.(?!\s?\d)|(?![.\d]))"
+            r"|\b[Aa]m\s+{d2}\.(?=\s*[,?!]|\s*$|\s+[a-zäöü])"
+            r"(?!\s+(?i:und\b|oder\b|bis\b|jan|jän|feb|mär|mrz|apr|mai|jun|jul|aug|sep|okt|nov|dez))"
+        ),
         seasons=("frühling|frühjahr", "sommer", "herbst", "winter"),
         ordinals={
             "erste[nrsm]?": 1,
@@ -265,7 +274,7 @@ GERMAN: Final = Language(
         ),
         Cue.AFTER_ORDINAL: (
             r"(?:Jan(?:uar)?|Jänner|Feb(?:ruar)?|März|Mrz|Apr(?:il)?|Mai|Juni?|Juli?|Aug(?:ust)?"
-            r"|Sept?(?:ember)?|Okt(?:ober)?|Nov(?:ember)?|Dez(?:ember)?|(?:und|oder|bis) \d{1,2}\.)(?!\w)"
+            r"|Sept?(?:ember)?|Okt(?:ober)?|Nov(?:ember)?|Dez(?:ember)?|(?:und|oder|bis) \d{1,2}\.)(?!\w)(?! (?:is|has)\b)"  # not "Anna is 12. April is 10."
         ),
         Cue.DATE: (
             r"\b\d{1,2}\. (?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)(?: \d{4})?\b"

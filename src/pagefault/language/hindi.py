@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Language, Script, counted, words
+from pagefault.language.language import Cue, Dates, Holiday, Language, Script, counted, words
 
 _BEGIN: Final = r"(?<![^\s\"'(])"
 _END: Final = r"(?=[\s।,.?!:;)]|$)"
@@ -102,6 +102,24 @@ HINDI: Final = Language(
         parts={"शुरुआत|शुरू|आरंभ": "early", "मध्य|बीच": "mid", "अंत|आख\u093c?िर|आ\u0959िर": "late"},
         part=rf"{_BEGIN}{{month}}\s+(?:{{y}}\s+)?(?:की|के)\s+{{part}}{_END}",
         nth=rf"{_BEGIN}{{month}}\s+(?:{{y}}\s+)?(?:के|का|की)\s+{{nth}}\s+(?:{{unit}}|{{weekday}}){_END}",
+        holidays={
+            "नए साल|नये साल|नया साल": Holiday(1, 1),
+            "मकर संक्रांति": Holiday(1, 14),
+            "गणतंत्र दिवस": Holiday(1, 26),
+            "वैलेंटाइन(?:्स)? (?:डे|दिवस)": Holiday(2, 14),
+            "स्वतंत्रता दिवस": Holiday(8, 15),
+            "शिक्षक दिवस": Holiday(9, 5),
+            "गांधी जयंती": Holiday(10, 2),
+            "बाल दिवस": Holiday(11, 14),
+            "क्रिसमस": Holiday(12, 24, 3),
+        },
+        # A new year alone is no day, except where people go by it.
+        holiday=(
+            rf"{_BEGIN}(?!न[एय]){{holiday}}{_END}(?:\s+{{y}})?"
+            rf"|{_BEGIN}{{holiday2}}\s+(?:{{y2}}\s+)?(?:पर|के\s+दिन){_END}"
+        ),
+        before_holiday=rf"{_BEGIN}{{holiday}}\s+(?:{{y}}\s+)?से\s+(?:{{n}}\s+)?{{unit}}\s+पहले{_END}",
+        after_holiday=rf"{_BEGIN}{{holiday}}\s+(?:{{y}}\s+)?के\s+(?:{{n}}\s+)?{{unit}}\s+बाद{_END}",
         year=r"\b{y}\s+(?:में|से|तक)",
         ago=rf"{_BEGIN}{{n}}\s+{{unit}}\s+पहले{_END}",
         last=rf"{_BEGIN}(?:पिछले|पिछला|पिछली|गत)\s+{{unit}}{_END}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Language, Script, counted, words
+from pagefault.language.language import Cue, Dates, Holiday, Language, Script, counted, words
 
 _WHAT: Final = r"(?:(?<!幾)何|なに|なん|誰|だれ|どこ|どちら|どれ|どの|どんな|どう|いつ|なぜ|どうして|いくら|いくつ|幾つ|ですか|ますか|でしたか|ましたか)"
 
@@ -84,6 +84,43 @@ JAPANESE: Final = Language(
         nth=rf"(?:{{y}}年の?\s*)?{_NO_COUNT}{{month}}月の?{{nth}}の?(?:{{weekday}}曜|{{unit}})",
         season=r"{y}年の?{season}|(?<![\u4e00-\u9fff々]){season2}(?=[にはのかまもを、。？]|$)",
         this_season=r"この{season}",
+        holidays={
+            "お?正月(?:三が日)?|三が日": Holiday(1, 1, 3),
+            "元[日旦]": Holiday(1, 1),
+            "成人の日": Holiday(1, 8, weekday=0),
+            "節分": Holiday(2, 3),
+            "建国記念の?日": Holiday(2, 11),
+            "バレンタイン(?:デー)?": Holiday(2, 14),
+            "復活祭|イースター": Holiday(0, 0),
+            "ひな祭り|雛祭り": Holiday(3, 3),
+            "ホワイトデー": Holiday(3, 14),
+            "エイプリルフール": Holiday(4, 1),
+            "ゴールデンウィーク": Holiday(4, 29, 7),
+            "昭和の日": Holiday(4, 29),
+            "憲法記念日": Holiday(5, 3),
+            "みどりの日": Holiday(5, 4),
+            "こどもの日|子供の日": Holiday(5, 5),
+            "メーデー": Holiday(5, 1),
+            "母の日": Holiday(5, 8, weekday=6),
+            "父の日": Holiday(6, 15, weekday=6),
+            "七夕": Holiday(7, 7),
+            "海の日": Holiday(7, 15, weekday=0),
+            "山の日": Holiday(8, 11),
+            "お盆": Holiday(8, 13, 4),
+            "敬老の日": Holiday(9, 15, weekday=0),
+            "(?:スポーツ|体育)の日": Holiday(10, 8, weekday=0),
+            "ハロウィー?ン": Holiday(10, 31),
+            "文化の日": Holiday(11, 3),
+            "七五三": Holiday(11, 15),
+            "勤労感謝の日": Holiday(11, 23),
+            "感謝祭": Holiday(11, 22, 4, weekday=3),
+            "クリスマス・?イ[ブヴ]": Holiday(12, 24),
+            "クリスマス": Holiday(12, 24, 3),
+            "大晦日|大みそか": Holiday(12, 31),
+        },
+        holiday=r"(?:{y}年の?\s*)?(?<!旧){holiday}",
+        before_holiday=r"(?:{y}年の?\s*)?{holiday}の(?:{n}{unit}前|前の{unit2})",
+        after_holiday=r"(?:{y}年の?\s*)?{holiday}の(?:{n}{unit}後|次の{unit2})",
         year=r"{y}年(?!\s*\d{1,2}月)",
         ago=r"(?<![\d月一二三四五六七八九十百]){n}{unit}前",
         last=r"先{unit}(?!の[月火水木金土日]曜)|去{unit2}|昨{unit3}(?=[はにの、])(?<!昨日)",

@@ -18,18 +18,22 @@ from typing import Final
 
 from pagefault.language.arabic import ARABIC
 from pagefault.language.chinese import CHINESE
+from pagefault.language.dutch import DUTCH
 from pagefault.language.english import ENGLISH
 from pagefault.language.french import FRENCH
 from pagefault.language.german import GERMAN
 from pagefault.language.hindi import HINDI
+from pagefault.language.italian import ITALIAN
 from pagefault.language.japanese import JAPANESE
 from pagefault.language.language import Language, Script
 from pagefault.language.others import OTHERS
+from pagefault.language.portuguese import PORTUGUESE
 from pagefault.language.russian import RUSSIAN
 from pagefault.language.spanish import SPANISH
 
 LANGUAGES: Final = (
-    ENGLISH, GERMAN, FRENCH, SPANISH, RUSSIAN, ARABIC, HINDI, CHINESE, JAPANESE, *OTHERS,
+    ENGLISH, GERMAN, FRENCH, SPANISH, RUSSIAN, ARABIC, HINDI, CHINESE, JAPANESE, ITALIAN,
+    PORTUGUESE, DUTCH, *OTHERS,
 )  # fmt: skip
 """On ties the first is detected."""
 

@@ -30,29 +30,6 @@ def _known(
 
 OTHERS: Final = (
     _known(
-        "it",
-        "italian",
-        """
-        alla alle allo agli anche ancora che chi ci come con cosa cui da dal dalla dei del della delle dello degli di dove due e è era
-        erano essere fa gli ha hai hanno ho il in io la le lei lo loro lui ma mi mia mio miei molto ne nel nella nelle negli noi non
-        nostro nostra o per perché però più poi quale quando quanto quella quelle quello questa queste questi questo quindi sei senza
-        si sia siamo sono sua sue sul sulla suo suoi ti tra tu tua tuo tutti tutto un una uno vi voi già dopo prima stato stata
-        """,
-        elisions="l d un c s m t v n dell nell all dall sull quell quest",
-        opposites="non mai senza nessuno nessuna niente",
-    ),
-    _known(
-        "pt",
-        "portuguese",
-        """
-        ao aos as até com como da das de dela dele deles depois do dos e ela elas ele eles em entre era essa esse esta está estamos
-        estão estava este eu foi foram há isso isto já lhe mais mas me mesmo meu meus minha muito na nas não nem no nos nossa nosso
-        num numa o os ou para pela pelo por porque qual quando quanto que quem se sem ser seu seus sua suas são também te tem têm temos
-        tenho tinha um uma você vocês onde só foi ainda então
-        """,
-        opposites="nao sem nenhum nenhuma",
-    ),
-    _known(
         "ca",
         "catalan",
         """
@@ -61,17 +38,6 @@ OTHERS: Final = (
         se sense ser seu seva si són també te té tot un una uns va vam van vaig
         """,
         elisions="l d m t s n",
-    ),
-    _known(
-        "nl",
-        "dutch",
-        """
-        aan al alles als altijd andere ben bij daar dan dat de der deze die dit doch doen door dus een eens en er ge geen geweest haar
-        had heb hebben heeft hem het hier hij hoe hun iemand iets ik in is ja je kan kon kunnen maar me meer men met mij mijn moet na
-        naar niet niets nog nu of om omdat onder ons onze ook op over reeds te tegen toch toen tot u uit uw van veel voor waar waren was
-        wat welke werd wezen wie wij wil worden wordt zal ze zelf zich zij zijn zo zonder zou wanneer waarom jullie hebben we
-        """,
-        opposites="niet niets geen nooit niemand zonder",
     ),
     _known(
         "sv",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Cue, Dates, Language, Script, counted, words
+from pagefault.language.language import Cue, Dates, Holiday, Language, Script, counted, words
 
 _WHAT: Final = (
     r"(?:кто|кого|кому|кем|ком|что|чего|чему|чем|чём|как(?:ой|ая|ое|ие|ую|их|им|ом|ими|ого|ому)?|когда|где|куда|откуда|почему"
@@ -151,6 +151,23 @@ RUSSIAN: Final = Language(
         ),
         last_season=r"\bпрошл(?:ым|ой|ую|ое|ая|ого)\s+{season}\b",
         this_season=r"\bэт(?:им|ой|у|о|а|ого)\s+{season}\b",
+        holidays={
+            "старый новый год": Holiday(1, 14),
+            "нов(?:ый|ого|ым|ому) год(?:а|ом|у)?": Holiday(1, 1),
+            "д(?:ень|ня|нём) святого валентина": Holiday(2, 14),
+            "д(?:ень|ня|нём) защитника отечества": Holiday(2, 23),
+            "(?:международн(?:ый|ого|ым) )?женск(?:ий|ого|им) д(?:ень|ня|нём)": Holiday(3, 8),
+            "первомай|первомая": Holiday(5, 1),
+            "д(?:ень|ня|ню|нём) победы": Holiday(5, 9),
+            "д(?:ень|ня|ню|нём) россии": Holiday(6, 12),
+            "х[эе]лл?оуин(?:а|ом)?": Holiday(10, 31),
+            "католическ(?:ое|ого) рождеств[оа]": Holiday(12, 25),
+            "рождеств(?:о|а|ом)": Holiday(1, 7),
+        },
+        # "С новым годом" and "в новом году" name no day.
+        holiday=r"\b(?<!с ){holiday}\b(?:\s+{y}\b)?",
+        before_holiday=r"\b(?:{n}\s+)?{unit}\s+(?:до|перед)\s+{holiday}\b(?:\s+{y}\b)?",
+        after_holiday=r"\b(?:{n}\s+)?{unit}\s+после\s+{holiday}\b(?:\s+{y}\b)?",
         year=r"\b(?:в|с|до|за)\s+{y}(?:-м|-го)?(?:\s+год[уае]?|\s+г\.)?(?!-\d)",
         ago=r"\b(?<!дцать )(?<!десят )(?<!сорок )(?<!\bсто ){n}\s+{unit}\s+(?:тому\s+)?назад\b",
         last=r"\bпрошл(?:ой|ом|ую|ый|ые|ых|ого)\s+{unit}\b",

@@ -116,6 +116,11 @@ SPANISH: Final = Language(
             r"|\b(?:en|desde|de|hasta|este|pasado|durante|para|hacia)\s+{month2}\b\.?(?:\s+(?:de\s+|del\s+)?{y2}\b)?"
             r"|\b{month3}\b\.?\s+(?:de\s+|del\s+)?{y3}\b"
         ),
+        span=(
+            r"\b(?:del?\s+)?(?P<d>\d{1,2})\s*(?:al?|-|–|hasta\s+el)\s*(?P<d2>\d{1,2})\s+de\s+{month}\b\.?(?:\s+(?:de\s+|del\s+)?{y}\b)?"
+            r"|\bentre\s+el\s+(?P<d3>\d{1,2})\s+y\s+el\s+(?P<d4>\d{1,2})\s+de\s+{month2}\b\.?(?:\s+(?:de\s+|del\s+)?{y2}\b)?"
+        ),
+        short=r"\b[Ee]l\s+(?:día\s+)?{d}(?=\s*(?:[,;.!?]|$))",
         holidays={
             "carnavales|carnaval": Holiday(0, -52, 6),
             "domingo de ramos": Holiday(0, -7),

@@ -9,8 +9,8 @@ For a question, a hit's share of the best score decides. There is no floor on co
 measures words alone and much of a score is something else. The thresholds were chosen on two of
 five LoCoMo conversations, with the curve of `benchmarks/recall_gate.py`. The room for messages that
 mostly make statements was not: at a quarter, an assistant's user who reports and then asks for the
-next step saw only three quarters of what search found. In a language of which only the words are
-known, a message without a question mark may ask as well as tell, and gets that room, too.
+next step saw only three quarters of what search found. In a language without cues of questions, a
+message without a question mark may ask as well as tell, and gets that room, too.
 
 How likely the best hit is cannot replace the form of a message: at the same evidence a statement
 costs several times the tokens (docs/decisions/136). docs/recall.md has the figures.
@@ -63,10 +63,9 @@ def gate(message: str) -> Gate:
 
 
 def _has_known_form(message: str) -> bool:
-    """Whether a question without its mark would be recognised: not in a language of which only the
-    words are known (`language/others.py`). In Latin letters, a message counts as one of these only
-    if a quarter of its words are the language's function words, because Hindi in Latin letters
-    shares some with Italian.
+    """Whether a question without its mark would be recognised: not in a language without cues of
+    questions. In Latin letters, a message counts as one of these only if a quarter of its words are
+    the language's function words, because Hindi in Latin letters shares some with Italian.
     """
     languages = told(message)
     if not languages or any(Cue.ASKS in one.cues for one in languages):

@@ -86,7 +86,7 @@ if TYPE_CHECKING:
 MERGE_PAGES: Final = 16
 """Pages of the full-text index written per merge step: some milliseconds."""
 
-SCHEMA: Final = 13
+SCHEMA: Final = 14
 """Changes with the tables and their content. No migration: the index is rebuilt."""
 
 _SQL: Final = Queries("index.sql")
