@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -73,7 +73,7 @@ def test_another_name_is_not() -> None:
 def test_no_three_classes_have_one_name() -> None:
     """One word for one thing: a reader who meets a name has at most two places to look."""
     package = Path(pagefault.__file__).parent
-    trees = (ast.parse(path.read_text()) for path in package.rglob("*.py"))
-    classes = (node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
-    counts = Counter(node.name for node in classes if not node.name.startswith("_"))
+    texts = [path.read_text() for path in package.rglob("*.py")]
+    counts = Counter(name for text in texts for name in re.findall(r"(?m)^class ([^\W_]\w*)", text))
+    assert counts["Memory"] == 2, "as a program with an event loop has it, and as one without"
     assert [name for name, count in counts.items() if count > 2] == []

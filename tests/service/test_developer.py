@@ -185,8 +185,8 @@ async def test_the_listing_has_what_bears_on_the_message_and_what_is_recent_not_
         await session.user("They christened the zebra Zoltan.")
         for number in range(30):
             await session.user(f"number {number} {words(80)}")
-            await session.request()
             await session.assistant("Noted.")
+        await session.request()
         await session.user("What did they christen the zebra?")
         listed = [
             page["page_id"] for page in manifest_of(await session.request())["available_pages"]

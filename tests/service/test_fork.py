@@ -60,7 +60,7 @@ async def test_questions_on_forks_do_not_help_each_other(tmp_path: Path) -> None
         await session.user("Maria keeps the keys to the observatory in the blue drawer.")
         for number in range(40):
             await session.user(f"Topic{number}: {words(40, f't{number}w')}")
-            await session.request()
+        await session.request()
         before = await session.request()
         asked = "Where does Maria keep the keys to the observatory?"
         answers = []

@@ -28,8 +28,8 @@ async def push_out(session: Session, turns: int = 10) -> None:
     """Talk about something else until what was said before has left the window."""
     for number in range(turns):
         await session.user(f"Something else, number {number}. " + words(120, f"x{number}y"))
-        await session.request()
         await session.assistant(words(120, f"z{number}a"))
+    await session.request()
 
 
 async def talked(session: Session, text: str = LONG) -> str:

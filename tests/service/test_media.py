@@ -97,8 +97,8 @@ async def shown_picture(session: Session, *, text: str = "a bridge in fog") -> s
 async def leave(session: Session, turns: int = 8) -> None:
     for number in range(turns):
         await session.user(words(100, f"t{number}w"))
-        await session.request()
         await session.assistant("I see.")
+    await session.request()
 
 
 async def test_a_page_tells_type_size_and_time_and_asked_for_details_all_that_can_be_known() -> (

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,6 @@ from pagefault.model.errors import (
 from pagefault.model.request import ToolCall
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.root.parts import RECENT_SESSIONS
-from pagefault.service.session import Session
 from tests.service.memories import fault, faulted, search, text_of
 
 _HOLDER = """
@@ -171,7 +171,7 @@ async def test_in_memory_it_is_the_same_and_leaves_nothing(tmp_path: Path) -> No
         session = await memory.session("s")
         for number in range(60):
             await session.user(f"Turn {number}: " + "word " * 60)
-            await session.request()
+        await session.request()
         assert (await session.status()).epoch > 0
         fork = await session.fork("f")
         await memory.forget("s", "msg_1")
@@ -195,6 +195,18 @@ async def test_what_a_session_was_asked_is_in_its_records(tmp_path: Path) -> Non
         assert verified.records >= 5
 
 
+async def test_the_notes_on_other_memories_are_not_looked_through_for_one_that_is_made_or_stayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listed(folder: Path) -> list[str]:
+        raise AssertionError(f"{folder} was listed")
+
+    monkeypatch.setattr("pagefault.store.embedded.adoption.names", listed)
+    for text in ("tea", "cake"):
+        async with pagefault.open(tmp_path / "m") as memory:
+            await (await memory.session("s")).user(text)
+
+
 async def test_a_refused_opening_leaves_the_root_free(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="unknown mode"):
         async with open_memory(tmp_path / "m", mode="dreaming"):
@@ -208,11 +220,15 @@ async def test_sessions_that_nobody_has_do_not_pile_up(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path / "m") as memory:
         kept = await memory.session("kept")
         await kept.user("tea")
+        opened = []
         for number in range(3 * RECENT_SESSIONS):
-            await (await memory.session(f"s{number}")).user("cake")
+            session = await memory.session(f"s{number}")
+            await session.user("cake")
+            opened.append(weakref.ref(session))
+        del session
         gc.collect()
-        live = {one.name for one in gc.get_objects() if isinstance(one, Session)}
-        assert live & {f"s{number}" for number in range(RECENT_SESSIONS)} == set()
+        assert [one() for one in opened[:RECENT_SESSIONS]] == [None] * RECENT_SESSIONS
+        assert None not in [one() for one in opened[-RECENT_SESSIONS:]], "it sees those that are"
         assert await memory.session("kept") is kept
         again = await memory.session("s0")
         assert (await again.page("msg_1")).text == "cake"

@@ -204,8 +204,8 @@ async def test_faults_on_one_topic_thrash_and_those_on_several_do_not() -> None:
             await session.user(second)
             for number in range(14):
                 await session.user(words(40, f"t{number}w"))
-                await session.request()
                 await session.assistant("I see.")
+            await session.request()
             for number in range(apart + 1):
                 await session.user("Go on.")
                 await session.request()

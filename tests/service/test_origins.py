@@ -282,8 +282,8 @@ async def test_of_what_is_recalled_one_stranger_has_at_most_its_share() -> None:
                 await session.tool_result(text, name="web")
             for number in range(60):
                 await session.user(f"Other {number} {words(60, f'o{number}x')}")
-                await session.request()
                 await session.assistant("Noted.")
+            await session.request()
             before = set(session.resident())
             await session.user("What was said about the harbour crane?")
             await session.request()

@@ -31,8 +31,8 @@ async def _talked(session: Session, turns: int = 60) -> None:
             speaker=SPEAKER,
             occurred_at="2026-03-01T09:00:00",
         )
-        await session.request()
         await session.assistant(f"Noted for pier {number}, ropes are ordered.")
+    await session.request()
 
 
 @pytest.fixture(scope="module")
@@ -199,8 +199,8 @@ async def test_a_search_finds_by_a_common_word_what_a_turn_does_not_bring_in(
         session = await memory.session("s")
         for number in range(30):
             await session.user(f"The mast was painted in week {number}, and it stands.")
-            await session.request()
             await session.assistant(f"Week {number} is written down.")
+        await session.request()
         asked = "What did we say about the mast and the zorblax?"
         assert len((await session.recall(asked)).hits) == 5
         await session.user(asked)
@@ -213,7 +213,7 @@ async def test_control_a_word_that_was_said_brings_in_what_has_it(tmp_path: Path
         await session.user("The zorblax is in the attic.")
         for number in range(30):
             await session.user(f"The mast was painted in week {number}, and it stands.")
-            await session.request()
             await session.assistant(f"Week {number} is written down.")
+        await session.request()
         await session.user("What did we say about the mast and the zorblax?")
         assert "in the attic" in text_of(await session.request())

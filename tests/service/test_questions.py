@@ -135,8 +135,8 @@ async def test_who_searches_every_session_finds_what_was_said_not_what_retells_i
                 f"Boat {number} lies at berth {number * 7}, with sails of cloth {number % 9}. "
                 f"Its keeper is Karl{number}."
             )
-            await session.request()
             await session.assistant(f"Boat {number}, noted for the harbour office.")
+        await session.request()
         assert (await memory.recent(9, SearchFilter(kinds=("summary", "index")))).hits
         found = await memory.recall("Which sails did we decide on: Bermuda?", limit=1_000)
         assert {hit.page.kind for hit in found.hits} == {"transcript", "claim"}

@@ -26,7 +26,7 @@ async def goes_by(session: Session, turns: int = 40) -> None:
     for number in range(turns):
         await session.user(f"Row {number} of the ledger was ink, {number * 7} lines of it.")
         await session.assistant(f"Then row {number} is copied, and its ink is dry by evening. " * 2)
-        await session.request()
+    await session.request()
 
 
 async def shown(session: Session, question: str) -> list[Passage]:

@@ -26,8 +26,8 @@ async def talked(session: Session, turns: int = 20) -> None:
     await session.assistant("A fine bridge.")
     for number in range(turns):
         await session.user(words(40, f"t{number}w"))
-        await session.request()
         await session.assistant("I see.")
+    await session.request()
 
 
 async def told_of(session: Session, page_id: str) -> dict[str, Any]:

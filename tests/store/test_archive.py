@@ -613,8 +613,8 @@ def test_a_fault_on_a_page_that_cannot_be_reached_is_refused_and_served_later(
             await session.user("The red wheel has thirty-six spokes.")
             for n in range(30):
                 await session.user(f"Filler number {n}, about the weather in the valley. " * 3)
-                await session.request()
                 await session.assistant("I see. " * 10)
+            await session.request()
 
     async def ask(session: Session) -> dict[str, Any]:
         await session.user("How many spokes?")

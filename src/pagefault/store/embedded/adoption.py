@@ -62,9 +62,11 @@ class Adoptions:
         is_own = _real(root) == _real(self.own)
         return is_own and st.st_uid == os.geteuid() and not st.st_mode & _OTHERS_WRITE
 
-    def add(self, root: Path, root_id: str) -> None:
-        """Vouch for a root from now on. `StoreError` if the note cannot be written."""
-        self._note(root, root_id, adopted=True)
+    def add(self, root: Path, root_id: str, *, is_new: bool = False) -> None:
+        """Vouch for a root from now on. `StoreError` if the note cannot be written. Where the id
+        `is_new`, no other note is looked for: users have notes on thousands of roots.
+        """
+        self._note(root, root_id, adopted=True, is_new=is_new)
 
     def remove(self, root: Path, root_id: str) -> None:
         """Stop vouching for a root."""
@@ -114,7 +116,7 @@ class Adoptions:
             return
         yield from (name for name in noted if name.startswith(prefix) and name != at_home)
 
-    def _note(self, root: Path, root_id: str, *, adopted: bool) -> None:
+    def _note(self, root: Path, root_id: str, *, adopted: bool, is_new: bool = False) -> None:
         disk, folder = Disk(), _real(self.folder)
         try:
             st = root.stat()
@@ -132,7 +134,7 @@ class Adoptions:
             file = folder / _name(root_id, st)
             temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
             disk.place(file, temporary, json.dumps(note).encode())
-            for other, _ in list(self._notes(root, root_id, st)):
+            for other, _ in () if is_new else list(self._notes(root, root_id, st)):
                 if other != file:  # noted when its disk had another number
                     disk.unlink(other)
         except OSError as failure:

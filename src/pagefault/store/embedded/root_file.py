@@ -60,7 +60,7 @@ def make_root(
     root_id, secret = minter.mint(), entropy(32)
     facts = {"format": FORMAT, "id": root_id, "project": project, "made_ms": clock.now_ms()}
     if adoptions is not None:  # first: a kill in between leaves no root
-        adoptions.add(path, root_id)
+        adoptions.add(path, root_id, is_new=True)
     key = path / "secret"
     with explained(path):
         disk.place(key, key.with_name("secret.tmp"), secret.hex().encode())
