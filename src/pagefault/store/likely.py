@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pagefault.store.precedence import give_way
 from pagefault.store.rarity import rarity
 
 STRETCH_BITS: Final = 2
@@ -61,6 +62,7 @@ def likeliest(
     first, last = min(one[0] for one in telling), max(one[-1] for one in telling)
     if (last >> STRETCH_BITS) - (first >> STRETCH_BITS) < limit:  # there are no more stretches
         return distinct(np.concatenate(telling))
+    give_way()
     kept = distinct(_best_stretches(telling, gains, limit)[:, None] + np.arange(-1, 2))
     return distinct(np.concatenate([_from(one, kept << STRETCH_BITS) for one in telling]))
 
@@ -79,6 +81,7 @@ def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int
     for first in range(0, len(lists), _AT_ONCE):
         values, counts = np.zeros(1, dtype=np.int32), np.zeros(size, dtype=np.uint16)
         for one, gain in zip(lists[first:][:_AT_ONCE], gains[first:], strict=False):
+            give_way()
             stands.fill(False)
             stands.reshape(-1)[_lay(one, first_of, laid)] = True
             own = np.bitwise_count(in_each)
@@ -88,6 +91,7 @@ def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int
             counts += own
             values = np.add.outer(values, _values(gain)).ravel()
         worth += values.take(counts, mode="wrap")  # no bounds check: faster
+    give_way()
     worth *= has_term
     found = np.flatnonzero(worth >= _least(worth, limit))
     best = found[_best(worth[found], limit)]

@@ -27,6 +27,7 @@ from pagefault.service.lookup.session_search import SAID
 from pagefault.service.lookup.topics import pages_about, words_of
 from pagefault.service.runtime import Runtime
 from pagefault.store.place import place_in
+from pagefault.store.precedence import give_way
 
 if TYPE_CHECKING:
     import numpy as np
@@ -285,25 +286,30 @@ async def with_sources(
     """
     if tokens is not None:
         found = found.within(tokens)
-    return await asyncio.to_thread(_sourced, runtime, found, query, is_wide)
+    return await runtime.in_search_thread(partial(_sourced, runtime, found, query, is_wide))
 
 
 def _sourced(runtime: Runtime, found: SearchResult, query: str, is_wide: bool) -> SearchResult:
     closed = ClosedHits(runtime)
     numbers = {hit.page.session for hit in found.hits}
-    sessions = {number: runtime.index.session(number) for number in numbers}
     imports = {hit.page.session for hit in found.hits if hit.page.origin == IMPORT}
-    told = {number: told_of(runtime, number)[-1:] for number in imports}
+    told_of_hits: list[dict[str, Any]] = []
+    with runtime.index.moment():
+        sessions = {number: runtime.index.session(number) for number in numbers}
+        told = {number: told_of(runtime, number)[-1:] for number in imports}
+        for hit in found.hits:
+            row = sessions[hit.page.session]
+            more: dict[str, Any] = {"session_id": row.session_id if row else ""}
+            if row is not None and runtime.regions.is_region(row):
+                more |= {"source": row.name, "lapse": hit.lapse or closed.lapse(hit.page)}
+            elif is_wide and not hit.lapse:
+                more["lapse"] = closed.lapse(hit.page)
+            for one in told.get(hit.page.session, ()):
+                more |= {"source": one.source_system, "project": one.project}
+            told_of_hits.append(more)
     hits = []
-    for hit in found.hits:
-        row = sessions[hit.page.session]
-        more: dict[str, Any] = {"session_id": row.session_id if row else ""}
-        if row is not None and runtime.regions.is_region(row):
-            more |= {"source": row.name, "lapse": hit.lapse or closed.lapse(hit.page)}
-        elif is_wide and not hit.lapse:
-            more["lapse"] = closed.lapse(hit.page)
-        for one in told.get(hit.page.session, ()):
-            more |= {"source": one.source_system, "project": one.project}
+    for hit, more in zip(found.hits, told_of_hits, strict=True):
+        give_way()
         with suppress(RecordGone, ArchiveMissing):
             page = runtime.pages.read(hit.page)
             shown = excerpt_titled(page.title, page.text, query if hit.why in ("", "words") else "")

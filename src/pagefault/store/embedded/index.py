@@ -76,6 +76,7 @@ from pagefault.store.place import (
     said_span,
     session_span,
 )
+from pagefault.store.precedence import give_way
 from pagefault.store.sizes import size_of
 from pagefault.store.tokens import COUNT_MAX
 
@@ -624,7 +625,9 @@ class SqliteIndex:
                 return Candidates.none(pages, length_mean, frequencies)
             lists = [postings.places_of_any(these, 1) for these in any_of]
             places = likeliest(lists, pages=pages, limit=limit, near=near)
+            give_way()
             again = present(places, lists)
+            give_way()
             counts, columns = again.astype(np.int64), np.arange(len(terms))
             for count in range(2, count_max + 1):
                 # A term that occurs nowhere so often occurs nowhere more often.

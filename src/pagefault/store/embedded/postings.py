@@ -15,6 +15,7 @@ from pagefault.store.embedded.postings_cache import PostingsCache, SessionPostin
 from pagefault.store.embedded.sql import Queries
 from pagefault.store.likely import Numbers, distinct
 from pagefault.store.place import ALL, ORDER_BITS, Span, said_span
+from pagefault.store.precedence import give_way
 from pagefault.store.tokens import token
 
 _SQL: Final = Queries("index.sql")
@@ -61,6 +62,7 @@ class SqlitePostings:
             return _NOWHERE
         word = token(term, count)
         if word not in self._lists:
+            give_way()
             found = self._found(word)
             self._lists[word] = found[0] if len(found) == 1 else distinct(np.concatenate(found))
         return self._lists[word]
