@@ -382,8 +382,13 @@ class SqliteIndex:
     @_mended
     def session(self, session: SessionNo) -> SessionRow | None:
         with self._connections.read() as db:
-            row = _SQL.first(db, "session", session)
+            row = self._tally_row(db, session)
         return None if row is None else _session_row(row)
+
+    def _tally_row(self, db: apsw.Connection, session: SessionNo) -> Any:
+        return self._connections.once(
+            ("session", session), lambda: _SQL.first(db, "session", session)
+        )
 
     @_mended
     def find_session(self, name_or_id: str) -> SessionRow | None:
@@ -470,6 +475,7 @@ class SqliteIndex:
             rows = [
                 self._page_row(db, row)
                 for first, last, origin in self._spans(db, scope)
+                if first <= last
                 for row in db.execute(
                     query,
                     (
@@ -736,13 +742,15 @@ class SqliteIndex:
         For a part of a session the numbers are cached until something of the session is forgotten:
         then its pages fall below the number that it ever had, in this and any process.
         """
+        row = self._tally_row(db, session)
         if of_derived:
             whole = derived_span(session)
+            if row is not None and not row[14]:
+                return _Part(whole._replace(last=whole.first - 1), 0, 0)
             found = last_page(db, whole, upto)
             span = whole._replace(last=whole.first - 1 if found is None else found[0])
             pages, length = _SQL.first(db, "size", span.first, span.last) or (0, 0)
             return _Part(span, pages, length)
-        row = _SQL.first(db, "session", session)
         whole = said_span(session)
         if row is None:
             return _Part(whole, 0, 0)
