@@ -12,7 +12,7 @@ import pytest
 import pagefault
 from pagefault.store import precedence
 from pagefault.store.in_memory.index import MemoryIndex
-from pagefault.store.precedence import appending, give_way, unyielding, yields_to_appends
+from pagefault.store.precedence import appending, give_way, giving_way, yields_to_appends
 from pagefault.store.store import Store
 
 
@@ -121,7 +121,7 @@ def test_who_holds_what_an_append_needs_does_not_wait(monkeypatch: pytest.Monkey
     waits, index = _waits(monkeypatch, is_impatient=True), MemoryIndex()
 
     def search() -> None:
-        with unyielding():
+        with giving_way(waits=False):
             give_way()
         with index.moment():  # holds the index's only lock
             give_way()

@@ -64,13 +64,13 @@ def yields_to_appends() -> None:
 
 
 @contextmanager
-def unyielding() -> Iterator[None]:
-    """In this block this thread does not wait: it holds what an append needs."""
-    waits, _search.waits = _search.waits, False
+def giving_way(*, waits: bool) -> Iterator[None]:
+    """Whether this thread waits in this block: not if it holds what an append needs."""
+    before, _search.waits = _search.waits, waits
     try:
         yield
     finally:
-        _search.waits = waits
+        _search.waits = before
 
 
 def give_way() -> None:

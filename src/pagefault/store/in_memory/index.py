@@ -61,7 +61,7 @@ from pagefault.store.form import Form, form_of
 from pagefault.store.leaf import is_note
 from pagefault.store.likely import Flags, Numbers, among, distinct, likeliest, present
 from pagefault.store.place import ORDER_BITS, ORDER_MAX, place_in, place_of
-from pagefault.store.precedence import unyielding
+from pagefault.store.precedence import giving_way
 from pagefault.store.said import said_by
 from pagefault.store.sizes import size_of
 from pagefault.store.soundness import sound
@@ -192,7 +192,7 @@ def _alone(
 
     @wraps(verb)
     def called(self: MemoryIndex, /, *args: _P.args, **options: _P.kwargs) -> _T:
-        with self._lock, unyielding():
+        with self._lock, giving_way(waits=False):
             return verb(self, *args, **options)
 
     return called
@@ -503,7 +503,7 @@ class MemoryIndex:
 
     @contextmanager
     def moment(self) -> Iterator[None]:
-        with self._lock, unyielding():
+        with self._lock, giving_way(waits=False):
             yield
 
     @_alone
