@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import pagefault
+from pagefault.model.ids import PageId
 from pagefault.store import precedence
 from pagefault.store.in_memory.index import MemoryIndex
 from pagefault.store.precedence import appending, give_way, giving_way, yields_to_appends
@@ -149,7 +150,7 @@ async def test_recall_gives_way_and_does_not_stop(
         session = await memory.session("talk")
         await session.user("The spare key is under the blue pot.")
         waits = _waits(monkeypatch, is_impatient=True)
-        appended: asyncio.Future[object] | None = None
+        appended: asyncio.Future[PageId] | None = None
         if is_stuck:
             monkeypatch.setattr(Store, "settle", settled)
             appended = asyncio.ensure_future(session.user("The ferry leaves at nine."))

@@ -385,7 +385,7 @@ class SqliteIndex:
             row = self._tally_row(db, session)
         return None if row is None else _session_row(row)
 
-    def _tally_row(self, db: apsw.Connection, session: SessionNo) -> Any:
+    def _tally_row(self, db: apsw.Connection, session: SessionNo) -> tuple[Any, ...] | None:
         return self._connections.once(
             ("session", session), lambda: _SQL.first(db, "session", session)
         )
