@@ -23,6 +23,7 @@ from pagefault.recall.ranking import NOTHING_RANKED, Ranking
 from pagefault.recall.semantic import RELEVANCE, Similar, closeness
 from pagefault.store.api import ROLES_MAX, Candidates, Traits
 from pagefault.store.likely import Numbers, among, distinct
+from pagefault.store.precedence import give_way
 from pagefault.store.rarity import rarity
 from pagefault.store.said import ASKS
 
@@ -67,6 +68,7 @@ def rank(
     # First as if every page had the mean length, which needs no look-up.
     places = distinct(np.append(lexical.windows(at), near))
     mean = max(found.length_mean, 1e-9)
+    give_way()
     told = lexical.roughly(places, at, counts, mean, weights)
     if only is not None:
         are_wanted = among(places, only)
@@ -74,6 +76,7 @@ def rank(
         if not len(places):
             return NOTHING_RANKED
     relevance, _ = _relevance(told, similar, places)
+    give_way()
     order = np.argsort(-(told.own + NEIGHBOURHOOD * told.around), kind="stable")
     order = order[relevance[order] >= relevance_min]
     if words_min > 0:
@@ -91,10 +94,12 @@ def rank(
     at, counts = at[within], counts[within]
     known = look(distinct(np.concatenate([at, places, places - 1])).tolist())
     here = aligned(known, places)
+    give_way()
     usual = _usual_lengths(known, mean)[here.roles]
     lengths = lexical.Lengths(known.places, known.lengths.astype(np.float64), known.days, mean)
     told = lexical.worth(places, at, counts, usual, lengths, weights)
     relevance, close = _relevance(told, similar, places)
+    give_way()
     seen = _evidence(places, told, known, here, usual)
     columns = {
         "own": told.own,

@@ -27,6 +27,7 @@ from pagefault.recall.studio import rescored
 from pagefault.store.api import Candidates, PageIndex
 from pagefault.store.languages import languages_in
 from pagefault.store.likeness import bucket, say_the_same
+from pagefault.store.precedence import give_way
 
 if TYPE_CHECKING:
     import numpy as np
@@ -287,6 +288,7 @@ class Searcher:
             )
         if rerank and profile is Profile.MEASURED and self._rerank and self._reading:
             found = reranked(found, query, reading=self._reading, rerank=self._rerank)
+        give_way()
         shown = found[: max(limit, 0)]
         relevances = likelihoods(
             [one.score for one in found], [one.place.relevance for one in shown]
@@ -346,7 +348,9 @@ class Searcher:
         ranking = settled(
             *(self._index, self._reading, rows, scope, query, ranking), languages=languages
         )
+        give_way()
         groups = copies(ranking)
+        give_way()
         total = unlooked + len(groups)
         groups = groups[: max(SHORTLIST, limit)]
         shown = ranking.rows([row for group in groups for row in group])
@@ -360,12 +364,14 @@ class Searcher:
             admitted = [(place, page) for place, page in admitted if page.kind not in RETOLD]
         if not admitted:
             return [], 0
+        give_way()
         summands = self._summands(scope, admitted, pages=pages, profile=profile)
         scores = [sum(parts.values()) for parts in summands]
         order = sorted(range(len(scores)), key=lambda at: (-scores[at], admitted[at][1].seq))
         together = grouped(
             [admitted[at][0].place for at in order], [ranking.places[g].tolist() for g in groups]
         )
+        give_way()
         best = []
         for first, *also in together[: max(HITS_MIN, limit)]:
             at = order[first]

@@ -51,6 +51,7 @@ from pagefault.service.window.run_summary import summariser
 from pagefault.service.window.sources import Sources
 from pagefault.service.window.state import SessionState
 from pagefault.store.api import BlobStore, EventLog, PageFilter, PageIndex
+from pagefault.store.precedence import yields_to_appends
 
 if TYPE_CHECKING:
     import numpy as np
@@ -197,7 +198,9 @@ class Runtime:
     resting: set[asyncio.TimerHandle] = field(default_factory=set)  # likewise
     # Few, because each search takes some megabytes for a moment, and a thread keeps its peak.
     searching: Executor = field(
-        default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="pagefault-search")
+        default_factory=lambda: ThreadPoolExecutor(
+            2, thread_name_prefix="pagefault-search", initializer=yields_to_appends
+        )
     )
 
     @contextmanager

@@ -17,6 +17,7 @@ from pagefault.model.errors import StoreClosed, StoreError, StoreLatched
 from pagefault.model.events import Draft, Event
 from pagefault.model.kinds import Sync
 from pagefault.model.threads import start
+from pagefault.store.precedence import appending
 
 T = TypeVar("T")
 
@@ -131,7 +132,8 @@ class Committer:
         """
         if not drafts:
             return []
-        return cast("list[Event]", await self._answered(_Append(drafts, planned)))
+        with appending():
+            return cast("list[Event]", await self._answered(_Append(drafts, planned)))
 
     async def run(self, call: Callable[[], T]) -> T:
         """Run `call` on the writing thread, alone: no process appends meanwhile."""

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pagefault.store.precedence import give_way
 from pagefault.store.rarity import rarity
 
 STRETCH_BITS: Final = 2
@@ -61,6 +62,7 @@ def likeliest(
     first, last = min(one[0] for one in telling), max(one[-1] for one in telling)
     if (last >> STRETCH_BITS) - (first >> STRETCH_BITS) < limit:  # there are no more stretches
         return distinct(np.concatenate(telling))
+    give_way()
     kept = distinct(_best_stretches(telling, gains, limit)[:, None] + np.arange(-1, 2))
     return distinct(np.concatenate([_from(one, kept << STRETCH_BITS) for one in telling]))
 
@@ -70,7 +72,7 @@ def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int
 
     Worth is in integers, so that equals are equal.
     """
-    first_of, laid, size = _laid_out(lists)
+    first_of, laid, size, begins = _laid_out(lists)
     worth = np.ones(size, dtype=np.int32)  # offset by one
     has_term = np.zeros(size, dtype=np.bool_)
     stands = np.empty((size, 1 << STRETCH_BITS), dtype=np.bool_)
@@ -78,9 +80,11 @@ def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int
     # A few terms at a time: their joint worth is one look-up, by all their counts.
     for first in range(0, len(lists), _AT_ONCE):
         values, counts = np.zeros(1, dtype=np.int32), np.zeros(size, dtype=np.uint16)
-        for one, gain in zip(lists[first:][:_AT_ONCE], gains[first:], strict=False):
+        these = slice(first, first + _AT_ONCE)
+        for one, at, gain in zip(lists[these], begins[these], gains[these], strict=True):
+            give_way()
             stands.fill(False)
-            stands.reshape(-1)[_lay(one, first_of, laid)] = True
+            stands.reshape(-1)[_lay(one, at, first_of, laid)] = True
             own = np.bitwise_count(in_each)
             has_term |= own > 0
             own[:-1] += own[1:]  # a stretch and the next one
@@ -88,6 +92,7 @@ def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int
             counts += own
             values = np.add.outer(values, _values(gain)).ravel()
         worth += values.take(counts, mode="wrap")  # no bounds check: faster
+    give_way()
     worth *= has_term
     found = np.flatnonzero(worth >= _least(worth, limit))
     best = found[_best(worth[found], limit)]
@@ -102,9 +107,9 @@ def _least(worth: NDArray[np.int32], limit: int) -> int:
     return max(int(np.partition(most, -limit)[-limit]) if len(most) > limit else 0, 1)
 
 
-def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
+def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int, list[Numbers]]:
     """All relevant stretches in a compact layout: the first stretch of each region, its position in
-    the layout, and the number of positions.
+    the layout, and the number of positions; and for each list the indexes of its regions' begins.
 
     An empty stretch separates two regions, unless they touch, so that neighbours stay neighbours
     and no others become neighbours.
@@ -112,7 +117,8 @@ def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
     least, most = min(one[0] for one in lists), max(one[-1] for one in lists)
     if least >> _REGION_BITS == most >> _REGION_BITS:  # as in most sessions
         at = np.array([least >> STRETCH_BITS])
-        return at, np.zeros(1, dtype=np.int64), int((most >> STRETCH_BITS) - at[0]) + 1
+        size = int((most >> STRETCH_BITS) - at[0]) + 1
+        return at, np.zeros(1, dtype=np.int64), size, [np.zeros(1, dtype=np.int64)] * len(lists)
     begins = [_begins(one) for one in lists]
     first = np.concatenate([one[at] for one, at in zip(lists, begins, strict=True)])
     last = np.concatenate(
@@ -124,14 +130,13 @@ def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
     last = np.maximum.reduceat(last[order], groups) >> STRETCH_BITS
     steps = last[:-1] - first[:-1] + np.minimum(first[1:] - last[:-1], 2)
     laid = np.cumsum(np.append(0, steps))
-    return first, laid, int(laid[-1] + last[-1] - first[-1]) + 1
+    return first, laid, int(laid[-1] + last[-1] - first[-1]) + 1, begins
 
 
-def _lay(places: Numbers, first: Numbers, laid: Numbers) -> Numbers:
-    """The positions of these places in the layout."""
+def _lay(places: Numbers, begins: Numbers, first: Numbers, laid: Numbers) -> Numbers:
+    """The positions of these places, whose regions begin at these indexes, in the layout."""
     moved: Numbers = (first - laid) << STRETCH_BITS
     if len(first) > 1:
-        begins = _begins(places)
         region = np.searchsorted(first, places[begins] >> STRETCH_BITS, side="right") - 1
         moved = np.repeat(moved[region], np.diff(begins, append=len(places)))
     return places - moved

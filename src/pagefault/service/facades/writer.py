@@ -62,6 +62,7 @@ from pagefault.service.turn.undo import Undone, plan_redo, plan_undo
 from pagefault.service.window import exchanges
 from pagefault.service.window.host_calls import awaited, meant
 from pagefault.service.window.room import check_pins
+from pagefault.store.precedence import appending
 
 
 @checked_verbs(usable=check_open)
@@ -373,7 +374,8 @@ class Writer(SessionParts):
     async def _said(
         self, items: Sequence[Incoming], origin: Origin, telling: Telling | None = None
     ) -> list[list[PageId]]:
-        made, fresh = await self._saying.say(items, origin, telling=telling)
+        with appending():
+            made, fresh = await self._saying.say(items, origin, telling=telling)
         for item in fresh:
             if item.role is Role.TOOL and item.title:
                 self.prefetcher.tool_returned(item.title)

@@ -7,8 +7,7 @@ in no index, so no look-up finds it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from pagefault.service.lookup.session_search import SAID
 from pagefault.service.lookup.topics import pages_about, words_of
 from pagefault.service.runtime import Runtime
 from pagefault.store.place import place_in
+from pagefault.store.precedence import give_way, giving_way
 
 if TYPE_CHECKING:
     import numpy as np
@@ -291,23 +291,42 @@ async def with_sources(
 def _sourced(runtime: Runtime, found: SearchResult, query: str, is_wide: bool) -> SearchResult:
     closed = ClosedHits(runtime)
     numbers = {hit.page.session for hit in found.hits}
-    sessions = {number: runtime.index.session(number) for number in numbers}
     imports = {hit.page.session for hit in found.hits if hit.page.origin == IMPORT}
-    told = {number: told_of(runtime, number)[-1:] for number in imports}
-    hits = []
-    for hit in found.hits:
-        row = sessions[hit.page.session]
-        more: dict[str, Any] = {"session_id": row.session_id if row else ""}
-        if row is not None and runtime.regions.is_region(row):
-            more |= {"source": row.name, "lapse": hit.lapse or closed.lapse(hit.page)}
-        elif is_wide and not hit.lapse:
-            more["lapse"] = closed.lapse(hit.page)
-        for one in told.get(hit.page.session, ()):
-            more |= {"source": one.source_system, "project": one.project}
-        with suppress(RecordGone, ArchiveMissing):
-            page = runtime.pages.read(hit.page)
-            shown = excerpt_titled(page.title, page.text, query if hit.why in ("", "words") else "")
-            more |= {"speaker": page.speaker, "occurred_at": page.occurred_at}
-            more |= {"excerpt": shown.text, "marks": shown.marks}
-        hits.append(replace(hit, **more))
+    told_of_hits: list[dict[str, Any]] = []
+    with giving_way(waits=True), runtime.index.moment():
+        sessions = {number: runtime.index.session(number) for number in numbers}
+        told = {number: told_of(runtime, number)[-1:] for number in imports}
+        for hit in found.hits:
+            row = sessions[hit.page.session]
+            more: dict[str, Any] = {"session_id": row.session_id if row else ""}
+            if row is not None and runtime.regions.is_region(row):
+                more |= {"source": row.name, "lapse": hit.lapse or closed.lapse(hit.page)}
+            elif is_wide and not hit.lapse:
+                more["lapse"] = closed.lapse(hit.page)
+            for one in told.get(hit.page.session, ()):
+                more |= {"source": one.source_system, "project": one.project}
+            told_of_hits.append(more)
+    with giving_way(waits=True):
+        hits = [
+            _shown(runtime, hit, query, more)
+            for hit, more in zip(found.hits, told_of_hits, strict=True)
+        ]
     return replace(found, hits=tuple(hits))
+
+
+def _shown(runtime: Runtime, hit: SearchHit, query: str, more: Mapping[str, Any]) -> SearchHit:
+    """A hit with its excerpt, and with `more`."""
+    give_way()
+    try:
+        page = runtime.pages.read(hit.page)
+    except (RecordGone, ArchiveMissing):
+        return replace(hit, **more)
+    shown = excerpt_titled(page.title, page.text, query if hit.why in ("", "words") else "")
+    return replace(
+        hit,
+        **more,
+        speaker=page.speaker,
+        occurred_at=page.occurred_at,
+        excerpt=shown.text,
+        marks=shown.marks,
+    )

@@ -19,6 +19,7 @@ from pagefault.pack.citations import cited_pages
 from pagefault.recall.analyzed import AnalyzedText
 from pagefault.service.runtime import PageReader, Runtime
 from pagefault.store.languages import languages_in
+from pagefault.store.precedence import give_way
 
 LOOKED_AT: Final = 5_000
 """Pages containing the word, the latest of which are checked for their tags."""
@@ -65,6 +66,7 @@ class Texts:
         self._pages = pages
 
     def page(self, row: PageRow) -> Page | None:
+        give_way()
         with suppress(RecordGone, ArchiveMissing):
             return self._pages.read(row)
         return None

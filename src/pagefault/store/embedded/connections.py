@@ -26,6 +26,7 @@ from pagefault.model.threads import start
 from pagefault.store.api import GaveWay
 from pagefault.store.embedded.disk import Disk
 from pagefault.store.embedded.files import check_plain, is_file
+from pagefault.store.precedence import give_way
 
 MEMORY: Final = ":memory:"
 
@@ -130,6 +131,7 @@ class Connections:
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
         """A connection that sees one snapshot of the file until the block ends."""
+        give_way()
         if self._moment.db is not None:
             with _translated(self._path):
                 yield self._moment.db

@@ -76,6 +76,7 @@ from pagefault.store.place import (
     said_span,
     session_span,
 )
+from pagefault.store.precedence import give_way
 from pagefault.store.sizes import size_of
 from pagefault.store.tokens import COUNT_MAX
 
@@ -381,8 +382,13 @@ class SqliteIndex:
     @_mended
     def session(self, session: SessionNo) -> SessionRow | None:
         with self._connections.read() as db:
-            row = _SQL.first(db, "session", session)
+            row = self._tally_row(db, session)
         return None if row is None else _session_row(row)
+
+    def _tally_row(self, db: apsw.Connection, session: SessionNo) -> tuple[Any, ...] | None:
+        return self._connections.once(
+            ("session", session), lambda: _SQL.first(db, "session", session)
+        )
 
     @_mended
     def find_session(self, name_or_id: str) -> SessionRow | None:
@@ -469,6 +475,7 @@ class SqliteIndex:
             rows = [
                 self._page_row(db, row)
                 for first, last, origin in self._spans(db, scope)
+                if first <= last
                 for row in db.execute(
                     query,
                     (
@@ -624,7 +631,9 @@ class SqliteIndex:
                 return Candidates.none(pages, length_mean, frequencies)
             lists = [postings.places_of_any(these, 1) for these in any_of]
             places = likeliest(lists, pages=pages, limit=limit, near=near)
+            give_way()
             again = present(places, lists)
+            give_way()
             counts, columns = again.astype(np.int64), np.arange(len(terms))
             for count in range(2, count_max + 1):
                 # A term that occurs nowhere so often occurs nowhere more often.
@@ -733,13 +742,15 @@ class SqliteIndex:
         For a part of a session the numbers are cached until something of the session is forgotten:
         then its pages fall below the number that it ever had, in this and any process.
         """
+        row = self._tally_row(db, session)
         if of_derived:
             whole = derived_span(session)
+            if row is not None and not row[14]:
+                return _Part(whole._replace(last=whole.first - 1), 0, 0)
             found = last_page(db, whole, upto)
             span = whole._replace(last=whole.first - 1 if found is None else found[0])
             pages, length = _SQL.first(db, "size", span.first, span.last) or (0, 0)
             return _Part(span, pages, length)
-        row = _SQL.first(db, "session", session)
         whole = said_span(session)
         if row is None:
             return _Part(whole, 0, 0)

@@ -15,6 +15,7 @@ from pagefault.store.embedded.postings_cache import PostingsCache, SessionPostin
 from pagefault.store.embedded.sql import Queries
 from pagefault.store.likely import Numbers, distinct
 from pagefault.store.place import ALL, ORDER_BITS, Span, said_span
+from pagefault.store.precedence import give_way
 from pagefault.store.tokens import token
 
 _SQL: Final = Queries("index.sql")
@@ -35,7 +36,7 @@ class SqlitePostings:
         self._spans = spans
         self._doclists = Doclists(db)
         self._lists: dict[str, Numbers] = {}
-        self._fresh: dict[Span, list[tuple[int, str]]] = {}
+        self._fresh: dict[Span, tuple[list[tuple[int, str]], str]] = {}  # one by one, and joined
         self._parts: list[tuple[Span, Span, SessionPostings | None]] = []
         """Each span, the span of its session to read from the file, and that session's lists if
         they are cached, which have the rest of it.
@@ -61,6 +62,7 @@ class SqlitePostings:
             return _NOWHERE
         word = token(term, count)
         if word not in self._lists:
+            give_way()
             found = self._found(word)
             self._lists[word] = found[0] if len(found) == 1 else distinct(np.concatenate(found))
         return self._lists[word]
@@ -102,9 +104,11 @@ class SqlitePostings:
         if span not in self._fresh:
             rows = _SQL.rows(self._db, "fresh", span.origin, span.first, span.last)
             # A blank before each word, and one after the last.
-            self._fresh[span] = [(place, f" {text} ") for place, text in rows]
+            texts = [(place, f" {text} ") for place, text in rows]
+            self._fresh[span] = texts, "".join(text for _, text in texts)
         sought = f" {begins}" if begins else f" {word} "
-        fresh = [at for at, text in self._fresh[span] if sought in text]
+        texts, joined = self._fresh[span]
+        fresh = [at for at, text in texts if sought in text] if sought in joined else []
         places = self._doclists.find(word) if span == ALL and not begins else None
         if places is None:
             words = f'"{begins}" *' if begins else f'"{word}"'

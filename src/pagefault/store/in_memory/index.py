@@ -13,11 +13,11 @@ from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from itertools import islice
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -61,6 +61,7 @@ from pagefault.store.form import Form, form_of
 from pagefault.store.leaf import is_note
 from pagefault.store.likely import Flags, Numbers, among, distinct, likeliest, present
 from pagefault.store.place import ORDER_BITS, ORDER_MAX, place_in, place_of
+from pagefault.store.precedence import giving_way
 from pagefault.store.said import said_by
 from pagefault.store.sizes import size_of
 from pagefault.store.soundness import sound
@@ -191,7 +192,7 @@ def _alone(
 
     @wraps(verb)
     def called(self: MemoryIndex, /, *args: _P.args, **options: _P.kwargs) -> _T:
-        with self._lock:
+        with self._lock, giving_way(waits=False):
             return verb(self, *args, **options)
 
     return called
@@ -500,8 +501,10 @@ class MemoryIndex:
             counts[match[1]] = max(int(match[2]), counts.get(match[1], 0))
         return counts
 
-    def moment(self) -> AbstractContextManager[Any]:
-        return self._lock
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        with self._lock, giving_way(waits=False):
+            yield
 
     @_alone
     def candidates(
