@@ -55,7 +55,7 @@ def brief(name: str) -> str:
     """A proxied or imported session's name with its id and its owner's digest cut; another name as
     it is.
     """
-    return _briefs(name)[-1]
+    return briefs(name)[-1]
 
 
 def meant(found: Sequence[SessionRow]) -> SessionRow | None:
@@ -90,8 +90,8 @@ def brief_names(rows: Sequence[SessionRow]) -> dict[str, str]:
     names: dict[str, list[SessionRow]] = {}
     for row in rows:
         names.setdefault(row.name, []).append(row)
-    briefs = {name: _briefs(name) for name in names}
-    taken = Counter(one for each in briefs.values() for one in each)
+    all_briefs = {name: briefs(name) for name in names}
+    taken = Counter(one for each in all_briefs.values() for one in each)
 
     def is_free(one: str, own: str) -> bool:
         begun, at = one.casefold(), bisect_left(plain, one.casefold())
@@ -101,8 +101,8 @@ def brief_names(rows: Sequence[SessionRow]) -> dict[str, str]:
     told = {}
     for row in rows:
         own = row.name if row.name and meant(names[row.name]) is row else row.session_id
-        is_long = briefs[row.name] != [row.name]
-        free = (one for one in briefs[row.name] if is_free(one, row.name)) if is_long else ()
+        is_long = all_briefs[row.name] != [row.name]
+        free = (one for one in all_briefs[row.name] if is_free(one, row.name)) if is_long else ()
         told[row.session_id] = next(iter(free), own)
     return told
 
@@ -145,11 +145,11 @@ def not_found(
 
 def told_apart(found: Sequence[SessionRow], rows: Sequence[SessionRow]) -> list[str]:
     """A name for each of those found that no other has."""
-    briefs = brief_names(rows) if found else {}
-    return [briefs[row.session_id] for row in found]
+    names = brief_names(rows) if found else {}
+    return [names[row.session_id] for row in found]
 
 
-def _briefs(name: str) -> list[str]:
+def briefs(name: str) -> list[str]:
     """Short forms of a proxied or imported session's name, shortest first; the name itself for
     others.
     """
