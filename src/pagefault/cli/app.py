@@ -169,9 +169,17 @@ def called(name: str) -> str:
     return repr(brief(name))
 
 
-async def names_of(memory: Memory) -> dict[str, str]:
-    """The name of each session and region, by its id; the id if it has no name."""
-    names = {row.session_id: row.called for row in await memory.sessions()}
+async def names_of(memory: Memory, *, briefly: bool = False) -> dict[str, str]:
+    """The name of each session and region, by its id, or the short one that lists show; the id if
+    it has no name.
+    """
+    rows = await memory.sessions()
+    if briefly:
+        from pagefault.service.lookup.names import brief_names
+
+        names = brief_names(rows)
+    else:
+        names = {row.session_id: row.called for row in rows}
     return names | {one.region_id: f"region:{one.name}" for one in await memory.regions()}
 
 

@@ -300,14 +300,12 @@ async def _hits(
     one's by its title, which is a name too, unless other sessions are found by it. Pages of other
     sessions that say the same are then told with their session.
     """
-    names = await names_of(memory) if result.hits else {}
-    rows = await memory.sessions() if result.hits else ()
+    names = await names_of(memory, briefly=titled and session is None) if result.hits else {}
+    rows = await memory.sessions() if any(hit.source or hit.also for hit in result.hits) else ()
     ids = {row.session: row.session_id for row in rows}
-    if titled and session is None:
-        from pagefault.service.lookup.names import brief_names
-
+    if titled and session is None and any(hit.source for hit in result.hits):
         shown = {ids.get(row.session, "") for hit in result.hits for row in (hit.page, *hit.also)}
-        names |= brief_names(rows) | await titles_that_name(memory, rows, shown)
+        names |= await titles_that_name(memory, rows, shown)
 
     def copy_name(page: PageRow, hit: SearchHit) -> str:
         """A page of another session may have the hit's own id."""
