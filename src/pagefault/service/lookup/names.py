@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
+from itertools import takewhile
 from typing import Final
 
 from pagefault.model.errors import SessionNotFound
@@ -23,6 +24,7 @@ PROXIED: Final = re.compile(
     r"(?P<full>(?:(?P<kind>[a-z]+):)?(?P<key>[^:@]+)(?::[a-z]+)?)"
     r"(?P<lane>:[0-9a-f]{6})(?P<whose>@[^:@]+)?"
 )
+_IMPORTED: Final = re.compile(rf"({IMPORT_PREFIX}[^:]*:)([^:~]*)(.*)", re.DOTALL)
 NAMES_TOLD: Final = 5
 _TYPED: Final = re.compile(r"(?P<head>[^@]+?)(?P<lane>:[0-9a-f]{6})?(?P<whose>@[^:@]*)?")
 _NOBODY_NAMED_IT: Final = re.compile(r"[0-9a-f]{8}-?[0-9a-f-]{4,}|[0-9a-f]{12,}|ses_\w+|\Z")
@@ -94,9 +96,11 @@ def brief_names(rows: Sequence[SessionRow]) -> dict[str, str]:
     taken = Counter(one for each in all_briefs.values() for one in each)
 
     def is_free(one: str, own: str) -> bool:
-        begun, at = one.casefold(), bisect_left(plain, one.casefold())
-        others = [name for name in plain[at : at + 2] if name != own.casefold()]
-        return taken[one] == 1 and not any(name.startswith(begun) for name in others)
+        """Whether no other name begins so, but for those of an import's own branches."""
+        begun, own = one.casefold(), own.casefold()
+        after = (plain[at] for at in range(bisect_left(plain, begun), len(plain)))
+        begin_so = takewhile(lambda name: name.startswith(begun), after)
+        return taken[one] == 1 and all(name.startswith(own) for name in begin_so)
 
     told = {}
     for row in rows:
@@ -113,6 +117,10 @@ def begun_by(name: str, rows: Sequence[SessionRow]) -> list[SessionRow]:
     """
     begun = name.casefold()
     typed = _TYPED.fullmatch(begun)
+    if begun.startswith(IMPORT_PREFIX):
+        exactly = [row for row in rows if begun in map(str.casefold, briefs(row.name))]
+        if len(exactly) == 1:
+            return exactly
     return [
         row
         for row in rows
@@ -154,10 +162,10 @@ def briefs(name: str) -> list[str]:
     others.
     """
     match = PROXIED.fullmatch(name)
-    if name.startswith(IMPORT_PREFIX):
-        source, _, key = name.rpartition(":")
+    if imported := _IMPORTED.fullmatch(name):
+        source, key, branch = imported.groups()
         is_id = _NOBODY_NAMED_IT.match(key) and len(key) > _ID_CHARS[-1]
-        return [f"{source}:{key[:many]}" for many in _ID_CHARS] if is_id else [name]
+        return [source + key[:many] + branch for many in _ID_CHARS] if is_id else [name]
     if match is None:
         return [name]
     key, lane, whose = match["key"], match["lane"], match["whose"] or ""
