@@ -30,7 +30,7 @@ async def health(to: Standing) -> tuple[bool, int]:
 
 
 async def test_a_line_of_the_log_has_no_gap_where_there_is_nothing_to_tell() -> None:
-    with Upstream(always(Say())) as upstream:
+    with Upstream(always("Noted.")) as upstream:
         async with standing(upstream) as to:
             await health(to)
             await to.proxy.settled()

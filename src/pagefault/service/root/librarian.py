@@ -10,6 +10,7 @@ from typing import Final
 from pagefault.activity.commits import Commit
 from pagefault.model.ids import SessionNo
 from pagefault.model.kinds import REGION_PREFIX, PackType
+from pagefault.model.page import Scope
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import SearchFilter, Time
 from pagefault.pack.context_pack import ContextPack
@@ -30,7 +31,6 @@ from pagefault.service.packs.gathered import (
 from pagefault.service.packs.quoted_pages import Quoted, handle
 from pagefault.service.packs.request import BUDGET_TOKENS, Measure, asked_for, check_recalls, made
 from pagefault.service.root.parts import MemoryParts, check_open
-from pagefault.store.api import Scope
 
 SESSIONS_READ: Final = 8
 """Sessions whose claims and work are in a pack of several: the most recently used. Pages relevant
