@@ -141,7 +141,7 @@ async def test_a_pack_tells_what_awaits_approval(memory: Memory, tmp_path: Path)
         for tool in ("context_pack", "synopsis", "digest"):
             result = await one.call_tool(tool, {})
             assert result.structured_content["unapproved"] == waiting > 0
-            assert text_of(result).endswith("approves: `pagefault import approve --in claude-code`")
+            assert text_of(result).endswith("approves: pagefault import approve --in claude-code")
             result = await other.call_tool(tool, {})
             assert result.structured_content["unapproved"] == 0, "they are not ann's"
             assert "approve" not in text_of(result)

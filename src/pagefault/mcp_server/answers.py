@@ -738,7 +738,7 @@ def _pack_told(pack: ContextPack, waiting: Sequence[ImportedSession]) -> tuple[P
     text = pack.text(PACK_FORM) or _NOTHING_TO_PACK
     if waiting:
         sources = dict.fromkeys(one.source for one in waiting)
-        commands = " and ".join(f"`pagefault import approve --in {one}`" for one in sources)
+        commands = "; ".join(f"pagefault import approve --in {one}" for one in sources)
         text += (
             f"\n\n{counted(len(waiting), 'imported session')} left out until the user approves: "
         )
