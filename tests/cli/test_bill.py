@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -45,13 +46,39 @@ def test_the_bill_of_all_has_a_row_for_each_session_and_their_sum(
     assert "total" in shown.out
     assert "resent after rewrites" in shown.out
     unknown = cli("--root", billed_root, "bill", "unknown")
-    parts = [one for one in unknown.out.splitlines() if one.startswith(("resent", "quotes"))]
-    assert [one.split()[-1] for one in parts] == ["?", "?"]
+    assert "?" not in unknown.out
+    assert "cost" not in unknown.out
+    assert "of that  " in unknown.out
+    assert unknown.out.splitlines()[0].split() == ["session", "requests", "sent"]
+    assert "left out" not in unknown.err
+    assert "without us" not in unknown.err
+    assert "PAGEFAULT_PRICES gives all requests one price list" in unknown.err
     assert told["rows"][1]["added"]["cost"] is None, "nobody knows its prices"
     assert told["rows"][0]["added"]["cost"] is not None
     assert "pagefault rewrote it: old messages left together" in shown.out
     assert "21 of 21 requests estimated: the provider reported no cache use" in shown.err
     assert "1 request to models without known prices: only tokens are counted" in shown.err
+
+
+def test_a_bill_fits_sixty_columns(
+    cli: Cli, billed_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pagefault.cli.term.Term.width", 60)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for words in ([], ["unknown"], ["--by", "model"]):
+        told = cli("--root", billed_root, "bill", *words).out
+        plain = re.sub("\x1b\\[[0-9;]*m", "", told)
+        assert max(map(len, plain.splitlines())) <= 60, plain
+
+
+def test_a_price_list_of_the_configuration_prices_what_nobody_knows(
+    cli: Cli, billed_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGEFAULT_PRICES", "0.1/1.25")
+    told = cli("--root", billed_root, "bill", "unknown")
+    assert "of the cost" in told.out
+    assert "prices: m: 0.1/1.25" in told.err
+    assert "PAGEFAULT_PRICES" not in told.err
 
 
 def test_money_is_told_where_somebody_says_what_tokens_cost(cli: Cli, billed_root: Path) -> None:

@@ -64,6 +64,30 @@ def test_a_search_names_imported_sessions_by_their_titles(cli: Cli, root: Path) 
     assert cli("--root", root, "status", f"import:chatgpt:{KEY[:8]}").code == 0
 
 
+def test_a_search_names_what_has_no_title_as_the_list_of_sessions_does(
+    cli: Cli, tmp_path: Path
+) -> None:
+    talks = exports.chatgpt_talks({KEY: "We use oak for the worktop of the kitchen."})
+    export, root = exports.chatgpt_zip(tmp_path / "export.zip", talks), tmp_path / "m"
+    assert cli("--root", root, "import", export, "--yes").code == 0
+    found = cli("--root", root, "search", "oak", "worktop").out.splitlines()[1].split()[0]
+    assert found == f"import:chatgpt:{KEY[:8]}"
+    for verb in (["sessions"], ["import", "list"], ["mode"]):
+        assert found in cli("--root", root, *verb).out.split()
+    assert KEY in cli("--root", root, "mode", "--json").out
+
+
+def test_an_archive_that_is_named_otherwise_is_told_to_be_one(
+    cli: Cli, root: Path, tmp_path: Path
+) -> None:
+    said = "it is a zip archive"
+    assert said in cli("--root", root, "export", tmp_path / "out.md").err
+    assert said not in cli("--root", root, "export", tmp_path / "out.zip").err
+    assert said not in cli("--root", root, "export", tmp_path / "out").err
+    named = ("--form", "events")
+    assert said not in cli("--root", root, "export", tmp_path / "out.jsonl", *named).err
+
+
 @pytest.mark.parametrize("other", [TITLE, TITLE.lower(), f"{TITLE} and the barn"])
 def test_a_search_names_no_session_by_a_title_that_opens_another(
     cli: Cli, root: Path, other: str

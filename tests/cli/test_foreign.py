@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import os
+import pwd
 import shutil
 import socket
 import sys
@@ -418,6 +419,20 @@ def test_an_index_from_elsewhere_is_not_believed(cli: Cli, tmp_path: Path) -> No
     assert "telnet" in cli("--root", root, "search", "telnet login").out
     pagefault.adopt(root)
     assert (root / "index.db").read_bytes()[:6] == b"SQLite"
+
+
+def test_the_owner_of_a_memory_is_called_by_name(
+    cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = memory_root.stat().st_uid
+    told = cli("adopt", memory_root).out
+    assert f"owned by {pwd.getpwuid(owner).pw_name} (user {owner})" in told
+
+    def nobody(number: int) -> pwd.struct_passwd:
+        raise KeyError(number)
+
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    assert f"owned by user {owner}, who has no name here, mode" in cli("adopt", memory_root).out
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives a folder to somebody else")

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+import pagefault.sync
 from tests.cli.conftest import Cli
 
 
@@ -81,6 +82,15 @@ def test_without_a_session_it_is_the_one_used_last(cli: Cli, memory_root: Path) 
     for command, name in (("at", "WHEN"), ("diff", "A and B"), ("sent", "a TURN")):
         missing = cli(*here, command)
         assert (missing.code, f"Name {name}" in missing.err) == (2, True)
+
+
+def test_the_history_of_a_page_names_the_claim_that_rests_on_it(cli: Cli, tmp_path: Path) -> None:
+    with pagefault.sync.open(tmp_path / "m") as memory:
+        session = memory.session("talk")
+        session.user("The meeting room is on the fifth floor.")
+        claim = session.remember("The meeting room is on the fifth floor")
+    told = cli("--root", tmp_path / "m", "history", "talk", "1").out.splitlines()
+    assert told[-1].split()[-1] == claim == "clm_1"
 
 
 def test_times_go_by_the_clock_of_the_computer_and_a_date_alone_is_the_end_of_its_day(

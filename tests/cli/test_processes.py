@@ -49,7 +49,7 @@ def test_help_of_any_command_loads_nothing_that_opens_a_memory() -> None:
     assert not loaded & (heavy | {"pagefault.service.memory", "pagefault.service.session"})
 
 
-def _loaded_by(memory_root: Path, *argv: str) -> set[str]:
+def loaded_by(memory_root: Path, *argv: str) -> set[str]:
     code = (
         "import sys\n"
         "from pagefault.cli.outcome import run\n"
@@ -64,14 +64,14 @@ def _loaded_by(memory_root: Path, *argv: str) -> set[str]:
 def test_a_command_that_only_reads_loads_no_arrays_and_no_vocabulary(memory_root: Path) -> None:
     """Each takes longer to load than all that these commands do."""
     looks = [("claims",), ("sessions",), ("pages", "ls"), ("pages", "show", "msg_1")]
-    loaded = set[str]().union(*(_loaded_by(memory_root, *one) for one in looks))
+    loaded = set[str]().union(*(loaded_by(memory_root, *one) for one in looks))
     assert "apsw" in loaded
     assert not loaded & {"numpy", "toktok", "httpx2", "rich", "uvicorn", "mcp", "textual"}
 
 
 def test_control_a_search_loads_arrays_and_a_status_the_vocabulary(memory_root: Path) -> None:
-    assert "numpy" in _loaded_by(memory_root, "search", "wheel")
-    loaded = _loaded_by(memory_root, "status")
+    assert "numpy" in loaded_by(memory_root, "search", "wheel")
+    loaded = loaded_by(memory_root, "status")
     assert "toktok" in loaded
     assert "numpy" not in loaded
 

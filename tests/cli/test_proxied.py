@@ -11,6 +11,7 @@ import pytest
 
 from tests.adopted import copied
 from tests.cli.conftest import Cli
+from tests.cli.test_processes import loaded_by
 from tests.proxy.histories import body, long_talk, user
 from tests.proxy.standing import post, standing, talk
 from tests.proxy.upstream import Say, Upstream
@@ -200,3 +201,14 @@ def test_a_list_shows_titles_and_names_short_enough_to_type(cli: Cli, proxied_ro
     found = {cli(*here, "status", name, "--json").data["name"] for name in listed}
     assert found == full
     assert cli(*here, "status", "planning").out.splitlines()[0] == "planning"
+
+
+def test_a_status_of_a_proxied_session_counts_no_request_that_nobody_packs(
+    cli: Cli, proxied_root: Path
+) -> None:
+    """The vocabulary is a third of what the command costs."""
+    for more in ([], ["--all"]):
+        assert "toktok" not in loaded_by(proxied_root, "status", "planning", *more)
+    told = cli("--root", proxied_root, "status", "planning", "--json").data
+    shown = cli("--root", proxied_root, "status", "planning").out
+    assert f"{told['turns']} turns, {told['pages']} pages" in shown

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+import pagefault.sync
 from pagefault import Incoming
 from pagefault.cli.term import cells_wide, cut, printable
 from pagefault.model.errors import StoreBusy
-from pagefault.model.kinds import Role
+from pagefault.model.kinds import MCP, Role
 from pagefault.service.bootstrap import open_memory
 from pagefault.store.embedded.lock import RootLock
 from tests.cli.conftest import Cli
@@ -51,6 +52,44 @@ def test_pages_are_those_of_the_session_used_last_that_is_no_fork(
     assert told["total"] == 53
     assert [page["page_id"] for page in told["pages"]] == ["msg_51", "msg_52", "msg_53"]
     assert told["pages"][-1]["resident"]
+
+
+def test_notes_of_mcp_clients_are_not_the_session_used_last(cli: Cli, tmp_path: Path) -> None:
+    root = tmp_path / "m"
+    with pagefault.sync.open(root) as memory:
+        talk = memory.session("talk")
+        talk.user("The compressor may not run after eight.")
+        notes = memory.session("notes", mode="passive")
+        notes.tool_result("The lease needs six weeks.", name="mcp")
+        assert cli("--root", root, "pages", "ls", "--json").data["session"] == "talk"
+        assert cli("--root", root, "pages", "ls", "notes", "--json").data["session"] == "notes"
+        notes.archival_insert("The key hangs in the shed.", origin=MCP)
+        assert cli("--root", root, "pages", "ls", "--json").data["session"] == "talk"
+        notes.user("Which key is it?")
+        assert cli("--root", root, "pages", "ls", "--json").data["session"] == "notes"
+
+
+def test_notes_are_read_where_there_is_no_conversation(cli: Cli, tmp_path: Path) -> None:
+    root = tmp_path / "m"
+    with pagefault.sync.open(root) as memory:
+        memory.session("notes").tool_result("The lease needs six weeks.", name="mcp")
+    assert cli("--root", root, "pages", "ls", "--json").data["session"] == "notes"
+
+
+def test_pages_found_by_words_that_begin_alike_say_so(cli: Cli, tmp_path: Path) -> None:
+    root, said = tmp_path / "m", "these have words that begin alike"
+    with pagefault.sync.open(root) as memory:
+        talk = memory.session("talk")
+        talk.user("We need a large quantity of screws.")
+        talk.user("The shelf is of oak.")
+    for verb in (["search"], ["pages", "search"]):
+        assert said in cli("--root", root, *verb, "zebra quantum").err
+        assert said not in cli("--root", root, *verb, "screws quantum").err
+        assert said not in cli("--root", root, *verb, "oak").err
+    assert said not in cli("--root", root, "recall", "recent").err
+    assert set(cli("--root", root, "search", "quantum", "--json").data) == set(
+        cli("--root", root, "search", "oak", "--json").data
+    )
 
 
 def test_all_pages_are_listed_whatever_the_limit(cli: Cli, memory_root: Path) -> None:

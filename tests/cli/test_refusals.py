@@ -66,6 +66,9 @@ BAD_INPUT = [
     (["forget", "--in", "chagpt"], 2, "there is no source"),
     (["import", "list", "--in", "chagpt"], 2, "there is no source"),
     (["config", "show", "extra"], 2, "unexpected extra argument"),
+    (["config", "show", "extra"], 2, "hint: `pagefault config show --help` explains the usage"),
+    (["claims", "show", "2", "talk"], 2, "a session is named with --session NAME; `pagefault cl"),
+    (["pages", "show", "talk", "2"], 2, "a session is named with --session NAME; `pagefault pa"),
 ]
 
 

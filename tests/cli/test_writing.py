@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import pagefault
+import pagefault.sync
 from pagefault.service.bootstrap import open_memory
 from tests.cli.conftest import Cli, Outcome
 from tests.store.roots import make_segments_tiny
@@ -266,6 +267,24 @@ def test_a_replay_makes_a_session_and_says_so(cli: Cli, tmp_path: Path, transcri
     assert told.data["requests_over_window"] == 0
     assert "'talk'" in told.err
     assert [row["name"] for row in cli("--root", root, "sessions", "--json").data] == ["talk"]
+
+
+def test_a_replay_counts_the_system_message_as_the_prompt_and_says_so(
+    cli: Cli, tmp_path: Path
+) -> None:
+    path, said = tmp_path / "talk.jsonl", "the system message is the session's prompt"
+    lines = [{"role": "user", "content": "We begin."}, {"role": "assistant", "content": "Good."}]
+    path.write_text("".join(map("{}\n".format, map(json.dumps, lines))))
+    assert said not in cli("replay", path, "--window", "2000", "--ephemeral").err
+    first = json.dumps({"role": "system", "content": "You plan trips."})
+    path.write_text(f"{first}\n{path.read_text()}")
+    told = cli("--root", tmp_path / "m", "replay", path, "--window", "2000")
+    assert said in told.err
+    assert told.out.splitlines()[1].split() == ["lines", "replayed", "2"]
+    with pagefault.sync.open(tmp_path / "m") as memory:
+        session = memory.session("talk")
+        session.user("Go on.")
+        assert "You plan trips." in session.request().messages[0].content, "it is not lost"
 
 
 @pytest.mark.parametrize("role", ["user", "assistant", "tool", "system"])

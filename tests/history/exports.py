@@ -190,6 +190,14 @@ def chatgpt() -> list[dict[str, Any]]:
     ]
 
 
+def chatgpt_talks(said: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Conversations of one message each, by their ids."""
+    return [
+        gpt_conversation([gpt_node("q1", "root", "user", text)], "q1", name=name, title="")
+        for name, text in said.items()
+    ]
+
+
 def chatgpt_zip(path: Path, conversations: Any = None) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("user.json", json.dumps({"id": "user-1", "email": "a@b.example"}))

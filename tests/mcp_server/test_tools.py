@@ -13,6 +13,7 @@ from pagefault import Memory
 from pagefault.model.errors import BadInput
 from pagefault.pack.count import O200k
 from pagefault.pack.envelope import dump
+from tests.history import exports
 from tests.integrations.frameworks import needs
 from tests.mcp_server.memories import TALKS, client, data, fill, refused, resource, text_of
 
@@ -129,6 +130,54 @@ async def test_a_pack_cites_pages_that_can_be_loaded_within_its_tokens(
     async with client(memory, user="bob") as one:
         for tool in ("context_pack", "handoff", "synopsis", "digest"):
             assert (await data(one, tool))["sections"] == {}
+
+
+async def test_a_pack_tells_what_awaits_approval(memory: Memory, tmp_path: Path) -> None:
+    exports.jsonl(tmp_path / "cc.jsonl", exports.claude_code())
+    await memory.import_history([tmp_path / "cc.jsonl"])
+    waiting = len(await memory.imports())
+    await memory.assign("planning", user="ann")
+    async with client(memory) as one, client(memory, user="ann") as other:
+        for tool in ("context_pack", "synopsis", "digest"):
+            result = await one.call_tool(tool, {})
+            assert result.structured_content["unapproved"] == waiting > 0
+            assert text_of(result).endswith("approves: pagefault import approve --in claude-code")
+            result = await other.call_tool(tool, {})
+            assert result.structured_content["unapproved"] == 0, "they are not ann's"
+            assert "approve" not in text_of(result)
+        await memory.approve_import(source="claude-code")
+        assert (await data(one, "context_pack"))["unapproved"] == 0
+
+
+async def test_a_pack_cites_an_import_by_a_short_name_that_loads(
+    memory: Memory, tmp_path: Path
+) -> None:
+    talk = {"0f3a2b1c-1111-2222-3333-444455556666": "The kettle is blue."}
+    await memory.import_history(
+        [exports.chatgpt_zip(tmp_path / "export.zip", exports.chatgpt_talks(talk))]
+    )
+    [row] = await memory.approve_import(source="chatgpt")
+    async with client(memory) as one, client(memory, sessions=("planning",)) as other:
+        told = await data(one, "context_pack", query="blue kettle")
+        cited = {
+            one for lines in told["sections"].values() for line in lines for one in line["cites"]
+        }
+        assert "import:chatgpt:0f3a2b1c/msg_1" in cited
+        asked = {"page_id": "msg_1", "session": "import:chatgpt:0f3a2b1c"}
+        page = await data(one, "page_fault", **asked)
+        assert page["uri"] == f"page://{row.session_id}/msg_1"
+        assert "no session" in await refused(other, "page_fault", **asked)
+        asked["session"] = asked["session"][:-1]
+        assert "no session" in await refused(one, "page_fault", **asked), "no guess"
+
+
+async def test_a_handoff_is_of_the_session_talked_in_last_not_of_notes(memory: Memory) -> None:
+    await (await memory.session("workshop")).user("Bob has the key.")
+    async with client(memory, writes=True) as one:
+        assert (await data(one, "remember", text="Ann has a key."))["session"] == "notes"
+        told = await data(one, "handoff")
+        assert "Bob has the key." in dump(told)
+        assert "Ann has a key." not in dump(told)
 
 
 async def test_a_pack_that_checks_leaves_out_what_the_project_no_longer_bears_out(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import re
 import shutil
 import threading
 from pathlib import Path
@@ -26,6 +27,14 @@ async def health(to: Standing) -> tuple[bool, int]:
     await to.proxy.settled()
     told = (await to.http.get("/healthz")).json()
     return told["ok"], told["not_logged"]
+
+
+async def test_a_line_of_the_log_has_no_gap_where_there_is_nothing_to_tell() -> None:
+    with Upstream(always("Noted.")) as upstream:
+        async with standing(upstream) as to:
+            await health(to)
+            await to.proxy.settled()
+            assert any(re.fullmatch(r"GET /healthz 200 \d+ ms", line) for line in to.log)
 
 
 WELL, AILING = (True, 0), (False, 1)

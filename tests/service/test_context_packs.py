@@ -584,6 +584,36 @@ async def test_what_forks_and_their_parent_said_is_quoted_once_and_as_the_parent
         assert (evidence.ref, evidence.speaker) == ("depot/msg_1", "")
 
 
+async def test_what_was_asked_in_a_fork_is_not_what_a_memory_said_last() -> None:
+    async with pagefault.open(":memory:", sync="os") as memory:
+        session = await told(memory, "depot")
+        fork = await session.fork("question 1")
+        for number in range(20):
+            await fork.user(f"Which colour has the kettle number {number}?")
+        last = [one for one in (await memory.pack(at=AT)).evidence if one.section == "evidence"]
+        assert {one.session for one in last} == {"depot"}
+        [found, *_] = (await memory.pack("colour of the kettle", at=AT)).evidence
+        assert found.session == "question 1", "a search finds it"
+        named = await memory.pack(at=AT, sessions=["question 1"])
+        assert any(one.session == "question 1" for one in named.evidence), "as it does by name"
+
+
+async def test_a_pack_of_a_memory_cites_imports_by_short_names_that_are_theirs_alone(
+    tmp_path: Path,
+) -> None:
+    ids = {"0f3a2b1c-1111-2222": 13, "0f3a2b1c-3333-2222": 13, "1f3a2b1c-1111-2222": 8}
+    talks = {f"{one}-3333-444455556666": f"The kettle of {one[:13]} is blue." for one in ids}
+    export = exports.chatgpt_zip(tmp_path / "export.zip", exports.chatgpt_talks(talks))
+    async with pagefault.open(":memory:", sync="os") as memory:
+        await memory.import_history([export])
+        await memory.approve_import(source="chatgpt")
+        pack = await memory.pack("blue kettle", at=AT)
+        assert {one.session: one.ref for one in pack.evidence} == {
+            f"import:chatgpt:{one}-3333-444455556666": f"import:chatgpt:{one[:many]}/msg_1"
+            for one, many in ids.items()
+        }
+
+
 async def test_an_extract_of_the_talk_is_not_quoted_beside_its_own_sentences() -> None:
     limits = Limits(summarised_tokens_max=300)
     async with open_memory(":memory:", window=1_800, limits=limits) as memory:

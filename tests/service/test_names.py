@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -26,15 +27,40 @@ NAMES = {
 }
 
 
-@pytest.fixture
-def rows() -> list[SessionRow]:
+IMPORTED = "import:claude-code:0a1b2c3d-0000-4000-8000-00000000cafe"
+BRANCHES = {
+    IMPORTED: "import:claude-code:0a1b2c3d",
+    f"{IMPORTED}~4b640a40": "import:claude-code:0a1b2c3d~4b640a40",
+    f"{IMPORTED}:side-s1": "import:claude-code:0a1b2c3d:side-s1",
+    "import:claude-code:0a1b9999-0000-4000-8000-00000000cafe": "import:claude-code:0a1b9999",
+}
+
+
+def rows_of(names: Iterable[str]) -> list[SessionRow]:
     with pagefault.sync.open(":memory:") as memory:
         memory.session("one")
         [row] = memory.sessions()
     return [
         replace(row, session_id=f"ses_{at}", name=name, session=row.session)
-        for at, name in enumerate(NAMES)
+        for at, name in enumerate(names)
     ]
+
+
+@pytest.fixture
+def rows() -> list[SessionRow]:
+    return rows_of(NAMES)
+
+
+def test_an_import_and_its_branches_have_short_names_apart() -> None:
+    rows = rows_of(BRANCHES)
+    told = brief_names(rows)
+    assert [told[row.session_id] for row in rows] == list(BRANCHES.values())
+    for row in rows:
+        assert begun_by(told[row.session_id], rows) == [row]
+    assert begun_by("import:claude-code:0a1b2c3", rows) == rows[:3], "no guess"
+    like = rows_of([*BRANCHES, "import:claude-code:0a1b2c3d-ffff-4000-8000-00000000cafe"])
+    assert brief_names(like)["ses_0"] == "import:claude-code:0a1b2c3d-0000"
+    assert brief_names(like)["ses_4"] == "import:claude-code:0a1b2c3d-ffff"
 
 
 def test_a_short_name_names_one_session(rows: list[SessionRow]) -> None:

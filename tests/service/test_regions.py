@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pagefault
 from pagefault import (
     AccessRefused,
     BadInput,
+    Event,
     Memory,
     NoSuchPage,
     PageId,
@@ -17,6 +19,8 @@ from pagefault import (
     Session,
     StoreReadOnly,
 )
+from pagefault.model.events import Draft
+from pagefault.model.ids import Seq
 from pagefault.service.bootstrap import open_memory
 from tests.service.memories import check_request, fault, faulted, search, text_of
 from tests.service.test_retention import Clock
@@ -458,6 +462,33 @@ async def test_what_another_process_rules_holds_in_a_conversation_that_is_not_ke
         with pytest.raises(NoSuchPage):
             await reader.page(page)
         assert WORD not in await asked(reader, "And now?")
+
+
+async def test_a_region_is_opened_by_what_holds_when_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process writes between the verb's first look and its record."""
+    async with pagefault.open(tmp_path / "m") as memory, pagefault.open(tmp_path / "m") as other:
+        await memory.create_region("shelf", owner="ann")
+        share = memory._runtime.journal.share
+
+        def after(first: Callable[[], Awaitable[object]]) -> None:
+            async def late(plan: Callable[[Seq], Sequence[Draft]]) -> list[Event]:
+                await first()
+                return await share(plan)
+
+            monkeypatch.setattr(memory._runtime.journal, "share", late)
+
+        after(lambda: other.set_policy("shelf", read=["user:bob"], by="ann"))
+        copy = await memory.fork_region("shelf", "copy", by="ann")
+        assert copy.read == ("user:bob",)
+        after(lambda: other.set_policy("shelf", owner="bob", by="ann"))
+        with pytest.raises(AccessRefused, match="another owner"):
+            await memory.fork_region("shelf", "mine", by="ann")
+        after(lambda: other.set_control("off"))
+        with pytest.raises(StoreReadOnly, match="off"):
+            await memory.create_region("late")
+        assert {one.name for one in await memory.regions()} == {"copy", "shelf"}
 
 
 # --- forks ----------------------------------------------------------------------------------------

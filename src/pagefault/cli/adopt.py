@@ -54,7 +54,8 @@ def adopt(app: App, path: Path | None, yes: bool, revoke: bool) -> None:
     term.line(f"{told['root']}: {state}")
     if not yes:
         made_at = local(told["made_ms"]) if told["made_ms"] else "nobody knows when"
-        term.line(f"  made {made_at}, in the hands of user {told['owner']}, mode {told['mode']}")
+        owner = _user_called(told["owner"])
+        term.line(f"  made {made_at}, owned by {owner}, mode {told['mode']}")
         sessions = plural(told["sessions"], "session")
         term.line(f"  {sessions}, {plural(told['records'], 'record')}")
         if told["archive"]:
@@ -67,6 +68,15 @@ def adopt(app: App, path: Path | None, yes: bool, revoke: bool) -> None:
             words = ["pagefault", "adopt", told["root"], *(["--revoke"] if revoke else []), "--yes"]
             term.line("nothing was changed. To do it:")
             term.line(f"  {shlex.join(words)}")
+
+
+def _user_called(number: int) -> str:
+    import pwd
+
+    try:
+        return f"{pwd.getpwuid(number).pw_name} (user {number})"
+    except KeyError:
+        return f"user {number}, who has no name here"
 
 
 def _told(app: App, place: Path) -> dict[str, Any]:

@@ -169,9 +169,17 @@ def called(name: str) -> str:
     return repr(brief(name))
 
 
-async def names_of(memory: Memory) -> dict[str, str]:
-    """The name of each session and region, by its id; the id if it has no name."""
-    names = {row.session_id: row.called for row in await memory.sessions()}
+async def names_of(memory: Memory, *, briefly: bool = False) -> dict[str, str]:
+    """The name of each session and region, by its id, or the short one that lists show; the id if
+    it has no name.
+    """
+    rows = await memory.sessions()
+    if briefly:
+        from pagefault.service.lookup.names import brief_names
+
+        names = brief_names(rows)
+    else:
+        names = {row.session_id: row.called for row in rows}
     return names | {one.region_id: f"region:{one.name}" for one in await memory.regions()}
 
 
@@ -234,7 +242,7 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
 
     rows = await memory.sessions()
     if name is None:
-        return _used_last(rows)
+        return await _used_last(memory, rows)
     by_id = [row for row in rows if row.session_id == name]
     by_name = [row for row in rows if row.name == name]
     if not in_full and (row := meant(by_name)) is not None:
@@ -284,12 +292,14 @@ def _session_last(name: str, rows: Sequence[SessionRow]) -> str:
     return f"the session comes first: `{shlex.join(words)}`"
 
 
-def _used_last(rows: Sequence[SessionRow]) -> SessionRow:
-    """The first of these that is not a fork. Raises `SessionNotFound`."""
-    from pagefault.service.lookup.names import forked, not_found
+async def _used_last(memory: Memory, rows: Sequence[SessionRow]) -> SessionRow:
+    """The first of these that is neither a fork nor notes of MCP clients, if there is one. Raises
+    `SessionNotFound`.
+    """
+    from pagefault.service.lookup.names import not_found
+    from pagefault.views.titles import talked_last
 
-    apart = forked(rows)
-    row = next((row for row in rows if row.session not in apart), None)
+    row = await talked_last(memory, rows)
     if row is None:
         missing = not_found("", rows)
         missing.args = ("there is no session here yet",)

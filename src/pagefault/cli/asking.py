@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -203,16 +203,12 @@ def ask(
         async with app.reading() as memory:
             session = None if everywhere else await find_session(memory, session_name)
             result = await question(session or memory, wanted, limit, tokens)
-            if everywhere and not app.as_json:
-                from pagefault.views.sources import sources_first
-
-                # By the relevance that is printed, which is not the rank: a low coverage caps it.
-                hits = sorted(result.hits, key=lambda hit: -round(hit.relevance, 2))
-                result = replace(result, hits=await sources_first(memory, hits))
+            if not app.as_json:
+                result = replace(result, hits=await _for_people(memory, result.hits, everywhere))
             judging = await memory.reranking()
             if judging is not None and judging.failure:
                 app.term.note(f"ordered by words alone: {judging.failure}")
-            return {
+            told = {
                 "session": session.called if session else None,
                 "query": query,
                 "total": result.total,
@@ -220,6 +216,8 @@ def ask(
                 "tokens": result.tokens,
                 "hits": await _hits(memory, session, result, titled=not app.as_json),
             }
+            by_kin = {} if app.as_json else {"is_by_kin": await _is_by_kin(memory, query, result)}
+            return told | by_kin
 
     found = app.run(read())
     if app.as_json:
@@ -266,14 +264,43 @@ def search_words(
     )
 
 
+async def _for_people(
+    memory: Memory, hits: Sequence[SearchHit], everywhere: bool
+) -> tuple[SearchHit, ...]:
+    """The hits of a table, in its order."""
+    from pagefault.views.sources import sources_first, telling
+
+    hits = telling(hits)
+    if everywhere:
+        # By the relevance that is printed, which is not the rank: a low coverage caps it.
+        hits = await sources_first(memory, sorted(hits, key=lambda hit: -round(hit.relevance, 2)))
+    return tuple(hits)
+
+
+async def _is_by_kin(memory: Memory, query: str, result: SearchResult) -> bool:
+    """Whether words matched, but in no page one of the query itself."""
+    from pagefault.model.errors import ArchiveMissing, RecordGone
+    from pagefault.recall.excerpt import has_word
+
+    matched = [hit for hit in result.hits if hit.marks]
+    for hit in matched:
+        try:
+            page = await memory.read(hit.page)
+        except (ArchiveMissing, RecordGone):
+            return False
+        if has_word(f"{page.title} {page.text}", query):
+            return False
+    return bool(matched)
+
+
 async def _hits(
     memory: Memory, session: Session | None, result: SearchResult, *, titled: bool
 ) -> list[dict[str, Any]]:
-    """Their sessions by name; an imported one's, if `titled`, by its title, which is a name too,
-    unless other sessions are found by it. Pages of other sessions that say the same are then told
-    with their session.
+    """Their sessions by name; if `titled`, by the short name that `sessions` lists, and an imported
+    one's by its title, which is a name too, unless other sessions are found by it. Pages of other
+    sessions that say the same are then told with their session.
     """
-    names = await names_of(memory) if result.hits else {}
+    names = await names_of(memory, briefly=titled and session is None) if result.hits else {}
     rows = await memory.sessions() if any(hit.source or hit.also for hit in result.hits) else ()
     ids = {row.session: row.session_id for row in rows}
     if titled and session is None and any(hit.source for hit in result.hits):
@@ -282,11 +309,9 @@ async def _hits(
 
     def copy_name(page: PageRow, hit: SearchHit) -> str:
         """A page of another session may have the hit's own id."""
-        from pagefault.service.lookup.names import brief
-
         if session is not None or page.session == hit.page.session or page.session not in ids:
             return page.page_id
-        return f"{brief(names[ids[page.session]])}/{page.page_id}"
+        return f"{names[ids[page.session]]}/{page.page_id}"
 
     resident = None if session is None else await resident_pages(memory, session)
     return [
@@ -353,27 +378,10 @@ def _print(app: App, found: dict[str, Any]) -> None:
         app.term.note(_nothing(found, where))
         return
     is_ranked = any(hit["score"] for hit in hits)
-    if is_ranked:  # a row that says 0.00 tells a reader nothing
-        hits = [hit for hit in hits if round(hit["relevance"], 2)] or hits[:1]
     if not found["session"]:
-        from pagefault.service.lookup.names import brief
-
-        named = [cut(brief(str(hit["session"])), app.term.width // 3) for hit in hits]
-        hits = [hit | {"session": name} for hit, name in zip(hits, named, strict=True)]
-    is_known = any(hit["resident"] is not None for hit in hits)
-    has_state = is_known or any(hit["history"] or hit["lapse"] for hit in hits)
-    columns = {
-        **({} if found["session"] else {"session": "session"}),
-        "id": "page_id",
-        **({"relevance": "relevance"} if is_ranked else {"when": "said_at"}),
-        "who": "who",
-        "tokens": "tokens",
-        **({"from": "from"} if any(hit["source"] for hit in hits) else {}),
-        **({"said": "said_at"} if is_ranked and any(hit["source"] for hit in hits) else {}),
-        **({"also": "also"} if any(hit["also"] for hit in hits) else {}),
-        **({"state": "state"} if has_state else {}),
-        **({} if is_ranked else {"begins": "hint"}),
-    }
+        room = app.term.width // 3
+        hits = [hit | {"session": cut(str(hit["session"]), room)} for hit in hits]
+    columns = _columns(hits, everywhere=not found["session"], is_ranked=is_ranked)
     app.term.table(
         list(columns),
         [[_cell(hit, field) for field in columns.values()] for hit in hits],
@@ -382,14 +390,40 @@ def _print(app: App, found: dict[str, Any]) -> None:
         below=[_shown(app, hit) for hit in hits] if is_ranked else (),
     )
     _tell_of_archives(app, hits)
+    if found["is_by_kin"]:
+        app.term.note("no page has these words themselves: these have words that begin alike")
     more = f", {found['left_out']} left out for their tokens" if found["left_out"] else ""
     first = hits[0]
     app.term.note(
         f"{len(hits)} of {plural(found['total'], 'page')} in {where}{more}; "
         f"`{app.to_show(first['page_id'], first['session_id'], first['source'])}` shows the first"
     )
-    if found["session"] and not is_known:
+    if found["session"] and not _is_known(hits):
         app.term.note(CLIENT_DECIDES)
+
+
+def _columns(hits: list[dict[str, Any]], *, everywhere: bool, is_ranked: bool) -> dict[str, str]:
+    """The columns that some hit has something for, with the fields that they show."""
+    is_imported = any(hit["source"] for hit in hits)
+    wanted = (
+        (everywhere, "session", "session"),
+        (True, "id", "page_id"),
+        (is_ranked, "relevance", "relevance"),
+        (not is_ranked, "when", "said_at"),
+        (True, "who", "who"),
+        (True, "tokens", "tokens"),
+        (is_imported, "from", "from"),
+        (is_imported and is_ranked, "said", "said_at"),
+        (any(hit["also"] for hit in hits), "also", "also"),
+        (_is_known(hits) or any(hit["history"] or hit["lapse"] for hit in hits), "state", "state"),
+        (not is_ranked, "begins", "hint"),
+    )
+    return {name: field for is_wanted, name, field in wanted if is_wanted}
+
+
+def _is_known(hits: list[dict[str, Any]]) -> bool:
+    """Whether it is known what the window holds: a proxy's client decides for itself."""
+    return any(hit["resident"] is not None for hit in hits)
 
 
 def _shown(app: App, hit: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ import click
 
 from pagefault.cli.app import App, Command, find_row, json_option, session_argument
 from pagefault.cli.asking import period_options
-from pagefault.cli.term import plural
+from pagefault.cli.term import cut, plural
 from pagefault.cli.when import after_ms, first_ms
 from pagefault.model.errors import BadInput
 
@@ -83,31 +83,40 @@ def bill(
     from pagefault.pack.bill import MISSES, PARTS
     from pagefault.service.lookup.names import brief
 
+    room = app.term.width // 3
     rows = [*told.rows, total] if len(told.rows) > 1 else told.rows
+    names = ["total" if row is total else cut(brief(row.of), room) for row in rows]
+    heads = [by, "requests", "sent", "cached", "cost", "compared", "without us", "cached", "saved"]
+    shown = len(heads) if total.is_priced else 3  # the rest depends on prices
     app.term.table(
-        [by, "requests", "sent", "cached", "cost", "compared", "without us", "cached", "saved"],
-        [_cells(row, brief(row.of) if row is not total else "total") for row in rows],
+        heads[:shown],
+        [_cells(row, name)[:shown] for row, name in zip(rows, names, strict=True)],
         right="requests sent cached cost compared without us saved",
+        spare=("compared", "requests", "sent", "cached", "cached"),
     )
     app.term.line("")
+    shown = 4 if total.is_priced else 3
     app.term.table(
-        ["of the cost", "requests", "tokens", "cost"],
-        [_part(words, getattr(total, name), total) for name, words in PARTS.items()],
+        ["of the cost" if total.is_priced else "of that", "requests", "tokens", "cost"][:shown],
+        [_part(words, getattr(total, name))[:shown] for name, words in PARTS.items()],
         right=_NUMBERS,
+        spare=_SPARE,
     )
-    if total.misses:
+    if total.misses and total.is_priced:
         app.term.line("")
         missed = sorted(total.misses.items(), key=lambda one: -one[1].cost)
         app.term.table(
             ["sent before, but not read from the cache", "requests", "tokens", "cost"],
-            [_part(MISSES.get(why, why.replace("_", " ")), of, total) for why, of in missed],
+            [_part(MISSES.get(why, why.replace("_", " ")), of) for why, of in missed],
             right=_NUMBERS,
+            spare=_SPARE,
         )
     for line in _notes(told):
         app.term.note(line)
 
 
 _NUMBERS: Final = "requests tokens cost"
+_SPARE: Final = ("requests", "tokens")
 
 
 def _priced(text: str) -> tuple[str, float]:
@@ -150,15 +159,17 @@ def _share(share: float | None) -> str:
     return "?" if share is None else f"{share:.0%}"
 
 
-def _part(name: str, part: BillPart, of: BillRow) -> list[str]:
-    cost = f"{part.cost:,.0f}" if of.is_priced else "?"
-    return [name, f"{part.requests:,}", f"{part.tokens:,}", cost]
+def _part(name: str, part: BillPart) -> list[str]:
+    return [name, f"{part.requests:,}", f"{part.tokens:,}", f"{part.cost:,.0f}"]
 
 
 def _notes(told: Bill) -> list[str]:
     total = told.total
     priced = total.requests - total.unpriced
-    notes = [f"{total.left_tokens:,} tokens that clients sent were left out, over all requests"]
+    notes = []
+    if total.left_tokens:
+        left = f"{total.left_tokens:,} tokens that clients sent were left out"
+        notes.append(f"{left}, over all requests")
     if total.reported.requests:
         notes.append(
             f"the provider reported {plural(total.reported.requests, 'request')}: "
@@ -189,6 +200,11 @@ def _notes(told: Bill) -> list[str]:
             f"{plural(total.unpriced, 'request')} to models without known prices: only tokens are "
             "counted"
         )
-    lists = sorted({f"{model or 'all'}: {name}" for model, name in told.prices.items()})
-    notes.append(f"“without us” is always an estimate; prices: {', '.join(lists) or 'none'}")
+        notes.append(
+            "PAGEFAULT_PRICES gives all requests one price list: that of a model of `pagefault "
+            "models`, or READ/WRITE, such as 0.1/1.25"
+        )
+    if total.is_priced:
+        lists = sorted({f"{model or 'all'}: {name}" for model, name in told.prices.items()})
+        notes.append(f"“without us” is always an estimate; prices: {', '.join(lists)}")
     return notes

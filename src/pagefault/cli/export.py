@@ -85,6 +85,8 @@ def export(
         else:
             mark = app.term.style("✓", "green", "bold")
             app.term.line(f"{mark} {made['path']}: {what or 'nothing'}, {made['bytes']:,} bytes")
+            if form == "snapshot" and target.suffix not in ("", ".zip"):
+                app.term.note("it is a zip archive; --form has the other forms")
             app.term.note("a later `pagefault forget` does not change this file")
         if made["redacted"]:
             app.term.note(

@@ -64,7 +64,7 @@ def status(app: App, session_name: str | None) -> None:
         [[str(h), f"{told.items[h]:,}", f"{told.tokens[h]:,}"] for h in told.items],
         right="items tokens",
     )
-    app.term.note(f"hot: {told.utilisation_percent:g} % of {told.limit:,} tokens")
+    app.term.note(f"hot: {told.utilisation_percent:g}% of {told.limit:,} tokens")
     for one in told.suggestions:
         app.term.note(f"{one['type']}: {one['reason']} ({', '.join(one['itemIds'])})")
 

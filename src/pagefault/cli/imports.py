@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pagefault.cli.app import App, WithDefault, dry_run_with_help, find_row, json_option
+from pagefault.cli.app import App, WithDefault, dry_run_with_help, find_row, json_option, names_of
 from pagefault.cli.asking import in_option
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
@@ -256,15 +256,15 @@ def list_(app: App, imported_from: str) -> None:
     JSON: [{session, session_id, source, project, title, conversation, imports, imported_at, pages,
     approved}]; `imports` are the imports that added something, the latest last.
     """
-    found = app.run(_list(app, imported_from))
-    _print(app, found)
+    found, names = app.run(_list(app, imported_from))
+    _print(app, found, names)
     if not found and not app.as_json:
         app.term.note("nothing was imported")
 
 
-async def _list(app: App, source: str) -> list[ImportedSession]:
+async def _list(app: App, source: str) -> tuple[list[ImportedSession], dict[str, str]]:
     async with app.reading() as memory:
-        return await memory.imports(source)
+        return await memory.imports(source), await names_of(memory, briefly=True)
 
 
 @import_.command()
@@ -302,24 +302,25 @@ def _rule(app: App, run: str, session: str, source: str, *, approves: bool) -> N
 
     from pagefault.model.errors import SessionNotFound
 
-    async def work() -> list[ImportedSession]:
+    async def work() -> tuple[list[ImportedSession], dict[str, str]]:
         async with app.writing() as memory:
             rule = memory.approve_import if approves else memory.revoke_import
             named = session
             if session:
                 with suppress(SessionNotFound):  # `rule` lists what was imported
                     named = (await find_row(memory, session)).session_id
-            return await rule(run=run, session=named, source=source)
+            ruled = await rule(run=run, session=named, source=source)
+            return ruled, await names_of(memory, briefly=True)
 
-    found = app.run(work())
-    _print(app, found)
+    found, names = app.run(work())
+    _print(app, found, names)
     if not app.as_json:
         what = "may now be recalled" if approves else "are no longer recalled"
         pages = sum(one.pages for one in found)
         app.term.note(f"{plural(pages, 'page')} of {plural(len(found), 'session')} {what}")
 
 
-def _print(app: App, found: Sequence[ImportedSession]) -> None:
+def _print(app: App, found: Sequence[ImportedSession], names: Mapping[str, str]) -> None:
     if app.as_json:
         app.term.data(
             [
@@ -339,13 +340,11 @@ def _print(app: App, found: Sequence[ImportedSession]) -> None:
             ]
         )
     elif found:
-        from pagefault.service.lookup.names import brief
-
         app.term.table(
             ["session", "project", "pages", "approved", "import", "title"],
             [
                 [
-                    brief(one.name),
+                    names[one.session_id],
                     one.project,
                     f"{one.pages:,}",
                     "yes" if one.is_approved else "no",

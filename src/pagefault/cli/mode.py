@@ -40,7 +40,7 @@ def mode(app: App, mode: str | None, session_name: str | None) -> None:
             only = (await find_row(memory, session_name)).session_id if session_name else ""
             if mode is not None:
                 await memory.set_control(mode, session=only)
-            names = await names_of(memory)
+            names = await names_of(memory, briefly=not app.as_json)
             return {
                 "mode": await memory.control(),
                 "sessions": [
@@ -56,8 +56,5 @@ def mode(app: App, mode: str | None, session_name: str | None) -> None:
         return
     app.term.line(f"new sessions: {told['mode']}")
     if told["sessions"]:
-        from pagefault.service.lookup.names import brief
-
-        app.term.table(
-            ["session", "mode"], [[brief(one["session"]), one["mode"]] for one in told["sessions"]]
-        )
+        rows = [[one["session"], one["mode"]] for one in told["sessions"]]
+        app.term.table(["session", "mode"], rows)

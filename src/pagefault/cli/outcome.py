@@ -136,6 +136,9 @@ def describe(error: Exception) -> tuple[str, str]:
             return joined_lines(error.message), worded(joined_lines(error.hint))
         case click.UsageError(ctx=ctx) if ctx is not None:
             hint = f"`{ctx.command_path} --help` explains the usage"
+            takes_it = any("--session" in one.opts for one in ctx.command.params)
+            if takes_it and "extra argument" in error.message:
+                hint = f"a session is named with --session NAME; {hint}"
             # What click calls a bounded number, and one that may be fractional.
             message = re.sub(r"(?<=not a valid )(\w+) range\.", r"\1.", error.format_message())
             return joined_lines(message.replace("not a valid float.", "not a number.")), hint

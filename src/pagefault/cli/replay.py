@@ -165,6 +165,8 @@ def replay(
         app.term.table(
             ["measure", "value"], [[_SHOWN[name], number(report[name])] for name in shown]
         )
+        if any(one.system for one in conversations):
+            app.term.note("the system message is the session's prompt, not one of the lines")
         if len(shown) < len(measured):
             app.term.note(f"{len(measured) - len(shown)} more figures: --all, or --json")
     if folder is None:

@@ -67,7 +67,7 @@ def archive(app: App, to: Path | None, keep: int) -> None:
     share = 100 * moved.bytes_after / moved.bytes_before
     app.term.line(
         f"{what}: {plural(len(moved.segments), 'segment')}, {moved.bytes_before:,} bytes in "
-        f"{moved.bytes_after:,} ({share:.0f} %), at {moved.directory}"
+        f"{moved.bytes_after:,} ({share:.0f}%), at {moved.directory}"
     )
 
 

@@ -12,6 +12,7 @@ from pagefault.cli.app import (
     App,
     Command,
     called,
+    find_row,
     find_session,
     json_option,
     session_argument,
@@ -22,6 +23,7 @@ from pagefault.cli.term import Term, named, number, one_line, plural
 from pagefault.model import defaults
 
 if TYPE_CHECKING:
+    from pagefault.model.page import SessionRow
     from pagefault.pack.ledger import Line
     from pagefault.service.derived.embedding import EmbeddingStatus
     from pagefault.service.inspection.ledger import Entries, Entry
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
     from pagefault.views.concerns import Concern
 
 _Read = tuple[
-    "Status",
+    "SessionRow",
+    "Status | None",
+    str,
     "Metrics",
     "Proxied | None",
     "EmbeddingStatus | None",
@@ -106,16 +110,32 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool) -> N
             session = await find_session(memory, session_name)
             metrics = await session.metrics(per_turn=per_turn)
             proxied = await memory.proxied(session)
-            now, embedding = await session.status(), await memory.embedding()
-            now = replace(now, control=await memory.control_of(session.session_id))
+            row = await find_row(memory, session.session_id)
+            control = await memory.control_of(row.session_id)
+            now, embedding = None, await memory.embedding()
+            if proxied is None or app.as_json:  # it counts the next request: not a proxy's
+                now = replace(await session.status(), control=control)
             uses = await memory.usage(session.session_id)
             amiss = await concerns_of(memory, session, metrics, proxied)
             formed = await session.formations()
-            called = "" if app.as_json else await _called(app.term, memory, now)
-            return now, metrics, proxied, embedding, memory.is_adopted, uses, amiss, formed
+            called = "" if app.as_json else await _called(app.term, memory, row)
+            return (
+                row,
+                now,
+                control,
+                metrics,
+                proxied,
+                embedding,
+                memory.is_adopted,
+                uses,
+                amiss,
+                formed,
+            )
 
-    now, metrics, proxied, embedding, is_adopted, uses, amiss, formed = app.run(read())
-    if app.as_json:
+    row, now, control, metrics, proxied, embedding, is_adopted, uses, amiss, formed = app.run(
+        read()
+    )
+    if now is not None and app.as_json:
         budget = asdict(now.budget) | {
             "reserved": now.budget.reserved,
             "used": now.budget.used,
@@ -130,16 +150,16 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool) -> N
         return
     app.term.line(called)
     if every:
-        _show_all(app.term, now, metrics, proxied, embedding, uses)
+        _show_all(app.term, now or row, control, metrics, proxied, embedding, uses)
     else:
-        _show(app.term, now, metrics, proxied, embedding, uses, formed)
+        _show(app.term, now or row, control, metrics, proxied, embedding, uses, formed)
     for one in amiss:
         app.term.warn(f"{one.what} {one.why} {one.do}")
     if not amiss:
         app.term.note("nothing needs attention")
 
 
-async def _called(term: Term, memory: Memory, now: Status) -> str:
+async def _called(term: Term, memory: Memory, now: SessionRow) -> str:
     """What a session is called: its title, if it has one, then its name as it can be typed."""
     from pagefault.service.lookup.names import brief_names
 
@@ -157,19 +177,23 @@ _WIDTH: Final = 16  # of the gauge
 
 def _show(
     term: Term,
-    now: Status,
+    now: Status | SessionRow,
+    control: str,
     metrics: Metrics,
     proxied: Proxied | None,
     embedding: EmbeddingStatus | None,
     uses: list[QuotaUse],
     formed: list[Formed],
 ) -> None:
-    """What most people want to know, one line each."""
+    """What most people want to know, one line each; of a proxied session, `now` is a row."""
+    from pagefault.model.page import SessionRow
+
     told = metrics.figures
     rows = [["conversation", f"{plural(now.turns, 'turn')}, {plural(now.pages, 'page')}"]]
     if proxied is not None:
         rows += rows_of(proxied)[:4]
     else:
+        assert not isinstance(now, SessionRow)
         filled = min(_WIDTH, round(_WIDTH * now.request_tokens / now.window_tokens))
         gauge = "█" * filled + "░" * (_WIDTH - filled)
         share = now.request_tokens / now.window_tokens
@@ -177,8 +201,8 @@ def _show(
         rows += [["window", f"{gauge} {size}"], ["pages", pages_of(now)]]
         if now.pinned:
             rows.append(["pinned", ", ".join(now.pinned)])
-    if now.control != "assist":
-        rows.append(["memory mode", now.control])
+    if control != "assist":
+        rows.append(["memory mode", control])
     if told["requests"]:
         survival = told["prefix_survival"]
         is_followed = survival is not None and told["requests"] > 1
@@ -228,22 +252,26 @@ def _quotas(uses: Iterable[QuotaUse]) -> list[list[str]]:
 
 def _show_all(
     term: Term,
-    now: Status,
+    now: Status | SessionRow,
+    control: str,
     metrics: Metrics,
     proxied: Proxied | None,
     embedding: EmbeddingStatus | None,
     uses: list[QuotaUse],
 ) -> None:
     """Every figure, with its target if it has one."""
+    from pagefault.model.page import SessionRow
+
     rows = [["turns", f"{now.turns:,}"]]
     if proxied is not None:
         rows += [["pages", f"{now.pages:,}"], *rows_of(proxied)]
     else:
+        assert not isinstance(now, SessionRow)
         share = now.request_tokens / now.window_tokens
         rows += [
             ["pages", pages_of(now)],
             ["window", f"{now.request_tokens:,} of {now.window_tokens:,} tokens ({share:.0%})"],
-            ["mode", now.mode if now.control == "assist" else f"{now.mode}, {now.control}"],
+            ["mode", now.mode if control == "assist" else f"{now.mode}, {control}"],
             ["pinned", ", ".join(now.pinned) or "nothing"],
         ]
     if embedding is not None:

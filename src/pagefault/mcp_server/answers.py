@@ -50,6 +50,7 @@ from pagefault.model.kinds import (
     PackType,
 )
 from pagefault.model.page import PageRow, Quote, SessionRow, is_shared
+from pagefault.model.reprs import counted
 from pagefault.model.times import iso_utc
 from pagefault.model.wanted import SearchFilter
 from pagefault.pack.context_pack import ContextPack
@@ -60,11 +61,13 @@ from pagefault.recall.hint import begins
 from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.lookup.closed_hits import ClosedHits
+from pagefault.service.lookup.imported import ImportedSession
 from pagefault.service.memory import Memory
 from pagefault.service.packs.request import asked_for
 from pagefault.service.session import Session
 from pagefault.service.turn.archival import ArchivalNote
 from pagefault.service.turn.core_memory import CoreSection
+from pagefault.views.titles import talked_last
 
 CHANNEL: Final = MCP.removeprefix(TOOL_PREFIX)
 """The name of the tool whose word it is what comes in this way. What stood before a client's model
@@ -361,8 +364,8 @@ class Answers:
         else:
             sessions = tuple(row.session_id for row in await self._seen.rows())
         if pack_type == PackType.HANDOFF and not session:
-            used = await self._seen.rows()
-            sessions = tuple(row.session_id for row in used[:1])
+            last = await talked_last(self._memory, await self._seen.rows())
+            sessions = () if last is None else (last.session_id,)
         commits: Sequence[Commit] = ()
         if git_range:
             if self._commits is None:
@@ -370,6 +373,16 @@ class Answers:
             commits = await asyncio.to_thread(self._commits, git_range)
         if check and not self._root:
             raise BadInput("this server was not started in a project: leave out check")
+        waiting = [
+            one
+            for one in await self._memory.imports()
+            if not one.is_approved and (sessions is None or one.session_id in sessions)
+        ]
+
+        def tokens(pack: ContextPack) -> int:
+            told, text = _pack_told(pack, waiting)
+            return max(map(self._counter.count, (dump(asdict(told)), text)))
+
         pack = await self._memory._packed(
             asked_for(
                 self._memory._runtime,
@@ -381,13 +394,9 @@ class Answers:
             ),
             sessions,
             commits=commits,
-            measure=self._pack_tokens,
+            measure=tokens,
         )
-        return _pack_told(pack), pack.text(PACK_FORM) or _NOTHING_TO_PACK
-
-    def _pack_tokens(self, pack: ContextPack) -> int:
-        data = dump(asdict(_pack_told(pack)))
-        return max(map(self._counter.count, (data, pack.text(PACK_FORM))))
+        return _pack_told(pack, waiting)
 
     async def handles(self, begins: str) -> list[str]:
         """Handles of sessions that begin so, of those first that were used last."""
@@ -711,19 +720,30 @@ def note_told(one: ArchivalNote, *, relevance: float) -> NoteTold:
     )
 
 
-def _pack_told(pack: ContextPack) -> PackTold:
+def _pack_told(pack: ContextPack, waiting: Sequence[ImportedSession]) -> tuple[PackTold, str]:
+    """A pack as data and as a text, with what is left out as long as nobody approves it."""
     sections: dict[str, tuple[LineTold, ...]] = {}
     for name, line in pack.lines:
         told = LineTold(text=line.text, cites=line.cites)
         sections[name] = (*sections.get(name, ()), told)
-    return PackTold(
+    data = PackTold(
         pack_type=str(pack.pack_type),
         query=neutralise(pack.query),
         generated_at=pack.generated_at,
         sections=sections,
         matched=pack.matched,
         left_out=pack.left_out_total,
+        unapproved=len(waiting),
     )
+    text = pack.text(PACK_FORM) or _NOTHING_TO_PACK
+    if waiting:
+        sources = dict.fromkeys(one.source for one in waiting)
+        commands = "; ".join(f"pagefault import approve --in {one}" for one in sources)
+        text += (
+            f"\n\n{counted(len(waiting), 'imported session')} left out until the user approves: "
+        )
+        text += commands
+    return data, text
 
 
 def _claim_told(claim: ClaimInfo, row: SessionRow) -> ClaimTold:

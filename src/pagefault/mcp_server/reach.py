@@ -14,6 +14,7 @@ from typing import Final
 
 from pagefault.model.errors import SessionNotFound
 from pagefault.model.page import SessionRow
+from pagefault.service.lookup.names import briefs
 from pagefault.service.memory import Memory
 
 NOTES: Final = "notes"  # the session that `remember` writes to, where none is named
@@ -72,10 +73,13 @@ class VisibleSessions:
         return reach.project in ("", project) and reach.user in ("", owner)
 
     async def row(self, handle: str) -> SessionRow:
-        """The session of a name or an id. Raises `SessionNotFound`, whoever has it."""
+        """The session of a name or an id, or of the short name that a pack cites. Raises
+        `SessionNotFound`, whoever has it.
+        """
         rows = await self.rows()
         by_id = [row for row in rows if row.session_id == handle]
         found = by_id or [row for row in rows if row.name == handle]
-        if not found:
+        briefly = [] if found else [row for row in rows if handle in briefs(row.name)]
+        if not found and len(briefly) != 1:
             raise SessionNotFound(handle)
-        return found[0]
+        return (found or briefly)[0]

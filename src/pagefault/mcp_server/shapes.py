@@ -180,6 +180,8 @@ class PackTold:
     """Pages that bear on the query. 0: nothing does, and what was said last is shown instead."""
     left_out: int
     """What had no room, or may not be shown unasked: claims that are stale or not confirmed."""
+    unapproved: int
+    """Imported sessions of which nothing is shown until the user approves them."""
 
 
 @dataclass(frozen=True, kw_only=True)

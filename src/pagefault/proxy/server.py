@@ -182,9 +182,9 @@ class Proxy:
             # The client has its answer; only the server waits for the log.
             if tasks := [one for one in (told.logging, told.learning) if one is not None]:
                 await asyncio.wait(tasks)
-            status = told.status or "---"
+            answer = f"{told.status or '---'} {told.words}".rstrip()
             self._metrics.ended(told.format, told.outcome, told.not_logged)
-            self._log(f"{told.method} {told.path} {status} {told.words} {took_ms:.0f} ms")
+            self._log(f"{told.method} {told.path} {answer} {took_ms:.0f} ms")
 
     @property
     def under_way(self) -> Container[str]:

@@ -49,6 +49,13 @@ def excerpt_titled(title: str, text: str, query: str) -> Excerpt:
     return shown
 
 
+def has_word(text: str, query: str) -> bool:
+    """Whether a text has a word of the query itself, not only words that begin alike."""
+    sought = query_words(query, other_languages(text))
+    terms = frozenset(chain.from_iterable(map(alternatives, sought)))
+    return any(not terms.isdisjoint(found) for _, _, found in word_spans(text))
+
+
 def narrowed(one: Excerpt, chars_max: int) -> Excerpt:
     """The best part of an excerpt, cut to fewer characters."""
     if len(one.text) <= chars_max:

@@ -54,7 +54,7 @@ from pagefault.views.shown import (
     WindowView,
     WorkView,
 )
-from pagefault.views.sources import sources_first
+from pagefault.views.sources import sources_first, telling
 from pagefault.views.texts import WHY_FOUND, Clean, SessionTexts, who_said
 from pagefault.views.titles import client_of, title_of
 from pagefault.views.windows import line_of, window_of
@@ -296,7 +296,7 @@ class Feed:
         """
         query = parsed(words)
         hits = [] if query is None else list((await self.found(query, limit=limit)).hits)
-        return [one for one in hits if round(one.relevance, 2)] or hits
+        return list(telling(hits))
 
     # --- the whole memory -----------------------------------------------------------------------
 

@@ -1,9 +1,10 @@
-"""The hits of a search over several sessions, sources before what quotes them."""
+"""The hits of a search as lists for people have them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from pagefault.model.errors import PagefaultError
 from pagefault.model.ids import PageId, SessionNo, TurnNo
@@ -11,9 +12,18 @@ from pagefault.model.kinds import Role
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchHit
 from pagefault.service.memory import Memory
+from pagefault.views.shown import HitView
 
 # Only in lists for people: the ranking itself is measured, and an answer that quotes a page does
 # bear on the question. But a reader who sees the same words twice wants to see first who said them.
+
+
+H = TypeVar("H", SearchHit, HitView)
+
+
+def telling(hits: Sequence[H]) -> Sequence[H]:
+    """The hits without those whose relevance is printed as 0.00; all, if there are no others."""
+    return [hit for hit in hits if round(hit.relevance, 2)] or hits
 
 
 async def sources_first(memory: Memory, hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:

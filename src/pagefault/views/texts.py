@@ -200,7 +200,7 @@ def rewrite_words(by: str) -> str:
     """What caused a movement of a page (`Movement.by`); an epoch is called what people call it."""
     epoch = _EPOCH.fullmatch(by)
     if epoch is None:
-        return by.replace("_", " ")
+        return re.sub(r"_(?!\d)", " ", by)  # of a reason, not of an id
     return f"rewrite {epoch[1]}" + (f": {why_rewritten(epoch[2])}" if epoch[2] else "")
 
 

@@ -1,4 +1,6 @@
-"""Session titles for people: the name that somebody gave, else the first words."""
+"""Session titles for people: the name that somebody gave, else the first words; and which session
+was talked in last.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from pagefault.model.kinds import Role
+from pagefault.model.kinds import MCP, Role
 from pagefault.model.page import SessionRow
 from pagefault.service.lookup.imported import IMPORT_PREFIX
-from pagefault.service.lookup.names import PROXIED, given_name
+from pagefault.service.lookup.names import PROXIED, forked, given_name
 from pagefault.service.memory import Memory
 from pagefault.store.api import PageFilter
 from pagefault.views.texts import Clean, SessionTexts, head
@@ -52,3 +54,29 @@ async def titles_by_words(
         }
 
     return await asyncio.to_thread(look)
+
+
+async def talked_last(memory: Memory, rows: Sequence[SessionRow]) -> SessionRow | None:
+    """The first of these rows that is neither a fork nor a session of what MCP clients noted; if
+    there is none, the first that is no fork.
+    """
+    apart = forked(rows)
+    whole = [row for row in rows if row.session not in apart]
+
+    def look() -> SessionRow | None:
+        return next((row for row in whole if not _are_notes(memory, row)), next(iter(whole), None))
+
+    return await asyncio.to_thread(look)
+
+
+def _are_notes(memory: Memory, row: SessionRow) -> bool:
+    """By the first page and the last."""
+    runtime = memory._runtime
+    ends = [
+        page
+        for newest_first in (True, False)
+        for page in runtime.index.pages(
+            runtime.scope(row.session), PageFilter(), limit=1, newest_first=newest_first
+        )
+    ]
+    return bool(ends) and all(page.origin == MCP for page in ends)

@@ -87,7 +87,7 @@ class Packer(SessionParts):
     async def _packed(self, asked: PackAsked, commits: Sequence[Commit] = ()) -> ContextPack:
         check_recalls(self._state.control, "session")
         names = {self.session_id: handle(self.name, self.session_id)}
-        quoted = Quoted(self._runtime, names, is_several=False)
+        quoted = Quoted(self._runtime, names)
         found = await self._items.gather(asked, quoted, searches=True)
         return await asyncio.to_thread(
             lambda: made(self._runtime, asked, found, quoted, commits=commits)

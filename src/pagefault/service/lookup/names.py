@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
+from itertools import takewhile
 from typing import Final
 
 from pagefault.model.errors import SessionNotFound
@@ -23,6 +24,7 @@ PROXIED: Final = re.compile(
     r"(?P<full>(?:(?P<kind>[a-z]+):)?(?P<key>[^:@]+)(?::[a-z]+)?)"
     r"(?P<lane>:[0-9a-f]{6})(?P<whose>@[^:@]+)?"
 )
+_IMPORTED: Final = re.compile(rf"({IMPORT_PREFIX}[^:]*:)([^:~]*)(.*)", re.DOTALL)
 NAMES_TOLD: Final = 5
 _TYPED: Final = re.compile(r"(?P<head>[^@]+?)(?P<lane>:[0-9a-f]{6})?(?P<whose>@[^:@]*)?")
 _NOBODY_NAMED_IT: Final = re.compile(r"[0-9a-f]{8}-?[0-9a-f-]{4,}|[0-9a-f]{12,}|ses_\w+|\Z")
@@ -55,7 +57,7 @@ def brief(name: str) -> str:
     """A proxied or imported session's name with its id and its owner's digest cut; another name as
     it is.
     """
-    return _briefs(name)[-1]
+    return briefs(name)[-1]
 
 
 def meant(found: Sequence[SessionRow]) -> SessionRow | None:
@@ -90,19 +92,21 @@ def brief_names(rows: Sequence[SessionRow]) -> dict[str, str]:
     names: dict[str, list[SessionRow]] = {}
     for row in rows:
         names.setdefault(row.name, []).append(row)
-    briefs = {name: _briefs(name) for name in names}
-    taken = Counter(one for each in briefs.values() for one in each)
+    all_briefs = {name: briefs(name) for name in names}
+    taken = Counter(one for each in all_briefs.values() for one in each)
 
     def is_free(one: str, own: str) -> bool:
-        begun, at = one.casefold(), bisect_left(plain, one.casefold())
-        others = [name for name in plain[at : at + 2] if name != own.casefold()]
-        return taken[one] == 1 and not any(name.startswith(begun) for name in others)
+        """Whether no other name begins so, but for those of an import's own branches."""
+        begun, own = one.casefold(), own.casefold()
+        after = (plain[at] for at in range(bisect_left(plain, begun), len(plain)))
+        begin_so = takewhile(lambda name: name.startswith(begun), after)
+        return taken[one] == 1 and all(name.startswith(own) for name in begin_so)
 
     told = {}
     for row in rows:
         own = row.name if row.name and meant(names[row.name]) is row else row.session_id
-        is_long = briefs[row.name] != [row.name]
-        free = (one for one in briefs[row.name] if is_free(one, row.name)) if is_long else ()
+        is_long = all_briefs[row.name] != [row.name]
+        free = (one for one in all_briefs[row.name] if is_free(one, row.name)) if is_long else ()
         told[row.session_id] = next(iter(free), own)
     return told
 
@@ -113,6 +117,10 @@ def begun_by(name: str, rows: Sequence[SessionRow]) -> list[SessionRow]:
     """
     begun = name.casefold()
     typed = _TYPED.fullmatch(begun)
+    if begun.startswith(IMPORT_PREFIX):
+        exactly = [row for row in rows if begun in map(str.casefold, briefs(row.name))]
+        if len(exactly) == 1:
+            return exactly
     return [
         row
         for row in rows
@@ -145,19 +153,19 @@ def not_found(
 
 def told_apart(found: Sequence[SessionRow], rows: Sequence[SessionRow]) -> list[str]:
     """A name for each of those found that no other has."""
-    briefs = brief_names(rows) if found else {}
-    return [briefs[row.session_id] for row in found]
+    names = brief_names(rows) if found else {}
+    return [names[row.session_id] for row in found]
 
 
-def _briefs(name: str) -> list[str]:
+def briefs(name: str) -> list[str]:
     """Short forms of a proxied or imported session's name, shortest first; the name itself for
     others.
     """
     match = PROXIED.fullmatch(name)
-    if name.startswith(IMPORT_PREFIX):
-        source, _, key = name.rpartition(":")
+    if imported := _IMPORTED.fullmatch(name):
+        source, key, branch = imported.groups()
         is_id = _NOBODY_NAMED_IT.match(key) and len(key) > _ID_CHARS[-1]
-        return [f"{source}:{key[:many]}" for many in _ID_CHARS] if is_id else [name]
+        return [source + key[:many] + branch for many in _ID_CHARS] if is_id else [name]
     if match is None:
         return [name]
     key, lane, whose = match["key"], match["lane"], match["whose"] or ""

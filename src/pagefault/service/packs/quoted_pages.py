@@ -48,18 +48,22 @@ _DONE: Final = {
 
 
 class Quoted:
-    """Pages as evidence. `prefix` precedes the ids of a pack over several sessions."""
+    """Pages as evidence. In a pack of several sessions, a ref has the session before the page."""
 
-    def __init__(self, runtime: Runtime, names: Mapping[str, str], *, is_several: bool) -> None:
-        """`names` is each session's name, by its id."""
+    def __init__(
+        self, runtime: Runtime, names: Mapping[str, str], short: Mapping[str, str] | None = None
+    ) -> None:
+        """`names` is each session's name, by its id; `short`, of several sessions, what refs have
+        of it.
+        """
         self._runtime = runtime
         self._names = names
-        self._is_several = is_several
+        self._short = short
 
     def ref(self, session_id: str, page_id: str) -> str:
-        if not self._is_several or is_shared(PageId(page_id)):
+        if self._short is None or is_shared(PageId(page_id)):
             return page_id
-        return f"{self._names.get(session_id, session_id)}/{page_id}"
+        return f"{self._short.get(session_id, session_id)}/{page_id}"
 
     def evidence(
         self, row: PageRow, session_id: str, section: str, text: str, **more: object

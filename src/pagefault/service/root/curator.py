@@ -19,6 +19,7 @@ from pagefault.model.kinds import REGION_PREFIX, Consent, MountMode, RegionScope
 from pagefault.model.page import SessionRow
 from pagefault.model.signatures import checked_verbs
 from pagefault.service.arguments import a_short_text, check_name, one_of
+from pagefault.service.control import given_control
 from pagefault.service.regions import Mount, Region, Who, bare
 from pagefault.service.root.parts import MemoryParts, check_open
 from pagefault.service.session import Session
@@ -86,7 +87,7 @@ class Curator(MemoryParts):
             promote=_grants(promote, ("owner",), called="promote"),
             consent=one_of(Consent, consent, "rule of consent"),
         )
-        return await self._open_region(name, policy, dry_run=dry_run)
+        return await self._open_region(name, lambda: policy, dry_run=dry_run)
 
     async def fork_region(
         self, region: str, name: str, *, by: str = "", dry_run: bool = False
@@ -97,7 +98,11 @@ class Curator(MemoryParts):
         """
         name = self._runtime.journal.clean(name)
         _check_region_name(name)
-        row, policy = await asyncio.to_thread(self._owned_region, region, by)
+        row, _ = await asyncio.to_thread(self._owned_region, region, by)
+
+        def policy() -> RegionSet:
+            return self._owned_region(region, by)[1]
+
         return await self._open_region(name, policy, parent=row.session, dry_run=dry_run)
 
     async def set_policy(
@@ -234,16 +239,14 @@ class Curator(MemoryParts):
     async def _open_region(
         self,
         name: str,
-        policy: RegionSet,
+        policy: Callable[[], RegionSet],
         *,
         parent: SessionNo = SessionNo(0),
         dry_run: bool,
     ) -> Region:
+        """`policy` is asked, like everything that decides, while nobody else writes."""
         if not dry_run:
             self._store.check_writable()
-        given = await self._given_control()
-        if not given.captures:
-            raise nothing_kept(given)
         opened = SessionOpened(
             session_id=self._runtime.mint_session_id(),
             name=REGION_PREFIX + name,
@@ -254,25 +257,31 @@ class Curator(MemoryParts):
         )
 
         def plan(first: Seq) -> list[Draft]:
+            given = given_control(self._runtime)[0] or self._control
+            if not given.captures:
+                raise nothing_kept(given)
             if self._runtime.index.find_session(opened.name) is not None:
                 raise BadInput(f"region {name!r} already exists", hint="give it another name")
             begun = self._runtime.index.session(parent) if parent else None
             if parent and begun is None:
                 raise RegionNotFound(name)
             body = replace(opened, parent_seq=begun.last_seq if begun else NOTHING)
-            ruled = replace(policy, region=SessionNo(first))
+            ruled = replace(policy(), region=SessionNo(first))
             return [about_store(body), about_store(ruled)]
 
         if dry_run:
             await asyncio.to_thread(plan, Seq(1))
             kept = await asyncio.to_thread(self._runtime.index.session, parent) if parent else None
-            told = _region(REGION_PREFIX + name, "", policy, pages=kept.pages if kept else 0)
+            ruled = await asyncio.to_thread(policy)
+            told = _region(REGION_PREFIX + name, "", ruled, pages=kept.pages if kept else 0)
             return replace(told, fork_of=bare(kept.name) if kept else "")
         events = await self._runtime.journal.share(plan)
         row = await asyncio.to_thread(self._runtime.index.session, events[0].session)
         if row is None:
             raise RegionNotFound(name)  # another process forgot it meanwhile
-        return await asyncio.to_thread(self._ruled, row, policy)
+        return await asyncio.to_thread(
+            lambda: self._ruled(row, self._runtime.regions.policies()[row.session])
+        )
 
     def _regions(self) -> list[Region]:
         index = self._runtime.index

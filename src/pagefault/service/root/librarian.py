@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import replace
 from typing import Final
 
 from pagefault.activity.commits import Commit
+from pagefault.model.ids import SessionNo
 from pagefault.model.kinds import REGION_PREFIX, PackType
+from pagefault.model.page import Scope
 from pagefault.model.signatures import checked_verbs
-from pagefault.model.wanted import Time
+from pagefault.model.wanted import SearchFilter, Time
 from pagefault.pack.context_pack import ContextPack
-from pagefault.recall.search import SearchResult
+from pagefault.recall.search import SearchHit, SearchResult
+from pagefault.service.lookup.names import brief_names, forked
 from pagefault.service.lookup.questions import listed, with_sources
 from pagefault.service.packs.gathered import (
     HITS,
@@ -51,8 +54,9 @@ class Librarian(MemoryParts):
         root: str = "",
     ) -> ContextPack:
         """Like `Session.pack`, for these sessions (names or ids), or for all: pages of any of them,
-        and claims, work and open questions of the eight most recently used. A ref has the session
-        before the page: "planning/msg_3".
+        and claims, work and open questions of the eight most recently used. Of all sessions, forks
+        only have pages that bear on the query. A ref has the session's short name before the page:
+        "planning/msg_3".
         """
         asked = asked_for(
             self._runtime,
@@ -101,15 +105,18 @@ class Librarian(MemoryParts):
         wanted = replace(SAID_ONLY, sessions=None if sessions is None else tuple(sessions))
         scope = await self._asked(wanted)
         every = await asyncio.to_thread(self._runtime.index.sessions)
+        apart = forked(every) if sessions is None else set()
         rows = [
             row
             for row in every
-            if not row.name.startswith(REGION_PREFIX)
+            if row.session not in apart
+            and not row.name.startswith(REGION_PREFIX)
             and (sessions is None or not {row.name, row.session_id}.isdisjoint(sessions))
         ]
         names = {row.session_id: handle(row.name, row.session_id) for row in every}
+        short = {one: handle(name, one) for one, name in brief_names(every).items()}
         runtime = replace(self._runtime, clock=FixedClock(asked.at_ms))
-        quoted = Quoted(runtime, names, is_several=True)
+        quoted = Quoted(runtime, names, short)
         tiers, found = TIERS[asked.pack_type], Gathered()
         for row in rows[:SESSIONS_READ]:
             session = await self._find_session(row.session_id)
@@ -122,14 +129,22 @@ class Librarian(MemoryParts):
                 await asyncio.to_thread(lambda: [*quoted.hits(told.hits, tiers, asked.query)])
             )
         if says_last(asked, found.matched):
-            last = await listed(runtime, scope, wanted, limit=RECENT, newest_first=True)
-            found.add(
-                Gathered(
-                    await asyncio.to_thread(
-                        lambda: [*quoted.recent(last.hits, tiers, recent_reason(asked))]
-                    )
-                )
+            last = await self._said_last(scope, wanted, apart)
+            found.items += await asyncio.to_thread(
+                lambda: [*quoted.recent(last, tiers, recent_reason(asked))]
             )
         return await asyncio.to_thread(
             lambda: made(self._runtime, asked, found, quoted, commits=commits, measure=measure)
         )
+
+    async def _said_last(
+        self, scope: Scope, wanted: SearchFilter, apart: Set[SessionNo]
+    ) -> list[SearchHit]:
+        """The latest messages, without those of sessions that are set `apart`."""
+        limit = RECENT
+        while True:
+            told = (await listed(self._runtime, scope, wanted, limit=limit, newest_first=True)).hits
+            hits = [hit for hit in told if hit.page.session not in apart]
+            if len(hits) >= RECENT or len(told) < limit:
+                return hits[:RECENT]
+            limit *= 4
