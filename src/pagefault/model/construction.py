@@ -33,7 +33,7 @@ def fast_init(cls: type[T]) -> type[T]:
         assert one.default_factory is MISSING, f"{cls.__name__}.{one.name}"
         default = "" if one.default is MISSING else f"=_default_{one.name}"
         space[f"_default_{one.name}"] = one.default
-        taken[one.kw_only].append(one.name + default)
+        taken[one.kw_only is True].append(one.name + default)
     named = ["*", *taken[True]] if taken[True] else []
     lines = [
         f"def __init__({', '.join(['self', *taken[False], *named])}):",
