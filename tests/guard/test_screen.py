@@ -17,10 +17,12 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from pagefault.guard import screen as module
+from pagefault.guard.detect import Finding
 from pagefault.guard.screen import CHARS_MIN, Screen, is_redacted, known_secrets
 from pagefault.model.errors import ScreenFailed, StoreError
 from pagefault.model.events import (
     Body,
+    EpochBegun,
     ForgetBegun,
     Opaque,
     Returned,
@@ -400,6 +402,32 @@ def test_an_opaque_payload_is_clean_at_any_depth_and_in_its_keys() -> None:
 )
 def test_a_body_without_a_secret_is_the_same_object(body: Body) -> None:
     assert screen(SECRET).clean_body(body) is body
+
+
+def test_page_ids_are_no_text_for_a_layer_alone_or_in_a_tuple() -> None:
+    read: list[str] = []
+
+    class Reading:
+        name = "reading"
+
+        def may_hold(self, text: str) -> bool:
+            read.append(text)
+            return False
+
+        def find(self, text: str) -> list[Finding]:
+            return []
+
+        def open_from(self, text: str) -> int:
+            return len(text)
+
+    screening = Screen({"S": SECRET}, ROOT_KEY, [Reading()])
+    ids = PageId("msg_12345"), PageId("msg_12346")
+    screening.clean_body(EpochBegun(epoch=1, reason="backlog", evicted=ids))
+    assert read == ["backlog"]
+    screening.clean_body(replace(RETURNED, topic_tags=("a subject",)))
+    assert "a subject" in read, "control: a tuple of texts is read"
+    leaked = EpochBegun(epoch=1, reason="backlog", evicted=(PageId(SECRET),))
+    assert SECRET not in str(screening.clean_body(leaked)), "known values are replaced anywhere"
 
 
 # --- failing closed -------------------------------------------------------------------------------

@@ -375,12 +375,13 @@ class Screen:
             for match in form.pattern.finditer(text)
         ]
 
-    def _cleaned(self, value: Any) -> Any:
+    def _cleaned(self, value: Any, is_ours: bool = False) -> Any:
+        """`is_ours`: each string is a name of our own (`_names`)."""
         kind = type(value)
         if kind is str:
-            return self.clean(value)
+            return self._without_known(value) if is_ours else self.clean(value)
         if kind is tuple or kind is list:
-            items = [self._cleaned(item) for item in value]
+            items = [self._cleaned(item, is_ours) for item in value]
             return value if all(map(_same, items, value)) else kind(items)
         if kind is dict:
             pairs = {self._cleaned(k): self._cleaned(v) for k, v in value.items()}
@@ -388,14 +389,11 @@ class Screen:
             return value if kept else pairs
         if is_dataclass(kind):
             changed = {}
-            for name, is_ours in _names(kind):
+            for name, has_ours in _names(kind):
                 old = getattr(value, name)
                 if not old or _is_plain(old.__class__):
                     continue  # most fields, most of the time
-                if type(old) is str:
-                    new: Any = self._without_known(old) if is_ours else self.clean(old)
-                else:
-                    new = self._cleaned(old)
+                new = self._cleaned(old, has_ours)
                 if new is not old:
                     changed[name] = new
             return replace(value, **changed) if changed else value

@@ -142,7 +142,14 @@ def terms_alone(piece: str) -> tuple[str, ...]:
     """The terms of a piece between blanks, in a text of the default languages only: no word or name
     spans a blank. `TellsLanguage` for a word that may identify another language.
     """
+    if _is_plain(piece) and piece not in TELLING:
+        return (english_stem(piece.casefold()[:TERM_CHARS_MAX]),)
     return _terms_alone(piece, _words)
+
+
+def _is_plain(word: str) -> bool:
+    """Whether it is letters of ASCII without humps, as most words are."""
+    return word.isascii() and word.isalpha() and word[1:].islower()
 
 
 def _terms_alone(piece: str, words: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
@@ -322,12 +329,12 @@ def _overlap(one: Sought, other: Sought) -> bool:
 
 def date_terms(day: date) -> list[str]:
     """Weekday, month and year by name, as people ask for a day."""
-    return [_english_stem(WEEKDAYS[day.weekday()]), month_term(day.month), str(day.year)]
+    return [english_stem(WEEKDAYS[day.weekday()]), month_term(day.month), str(day.year)]
 
 
 def month_term(month: int) -> str:
     """The term of a month (1 to 12), independent of the page's language."""
-    return _english_stem(MONTHS[month - 1])
+    return english_stem(MONTHS[month - 1])
 
 
 # --- words of a text ----------------------------------------------------------------------------
@@ -436,9 +443,8 @@ def _terms_in(word: str, others: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _terms_of(word: str, others: tuple[str, ...]) -> tuple[str, ...]:
-    is_plain = word.isascii() and word.isalpha() and word[1:].islower()
-    if is_plain and not others:  # as most words are: none of what follows applies
-        return (_english_stem(word.casefold()[:TERM_CHARS_MAX]),)
+    if not others and _is_plain(word):  # none of what follows applies
+        return (english_stem(word.casefold()[:TERM_CHARS_MAX]),)
     if not word.isascii() and _RUN.match(word):
         return tuple(term for _, term in _pairs(word.casefold()) if term.isprintable())
     folded = word.casefold()
@@ -532,13 +538,14 @@ def _stem(word: str, language: Language | None) -> str:
     if language is None or not language.snowball:
         return _bare(word)
     if language is _OF_LATIN:
-        return _english_stem(_bare(word))
+        return english_stem(_bare(word))
     regular = _regular_stem(word, language.snowball)
     return _bare(_led_back(language).get(regular, regular))
 
 
 @lru_cache(maxsize=32_768)  # names have their pieces in common
-def _english_stem(word: str) -> str:
+def english_stem(word: str) -> str:
+    """The term of a plain English word: case-folded ASCII letters."""
     regular = _regular_stem(word, _OF_LATIN.snowball)
     return _led_back(_OF_LATIN).get(regular, regular)
 

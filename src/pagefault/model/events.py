@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, ClassVar, Final, get_args
 
+from pagefault.model.construction import fast_init
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import (
     SAID_TYPES,
@@ -195,6 +196,7 @@ class OriginalBody(PageBody):
     kind: ClassVar[Kind] = Kind.TRANSCRIPT
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said(OriginalBody):
     """A message. `event_type` is one of `SAID_TYPES`: what the speaker was doing."""
@@ -203,6 +205,7 @@ class Said(OriginalBody):
     call_id: str = ""  # of the tool call that it answers, if any
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called(OriginalBody):
     """A model called a tool of the host or of a client, which `Returned` answers. `title` is the
@@ -216,6 +219,7 @@ class Called(OriginalBody):
     event_type: ClassVar[EventType] = EventType.TOOL_CALL
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned(OriginalBody):
     """A tool's result. `title` is the tool's name."""
@@ -1106,6 +1110,7 @@ def type_of(body: Body) -> str:
             raise AssertionError(f"{type(body).__name__} has no type")
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """A record to be written. `session` is 0 if the body opens a session. `model` is the one that
@@ -1126,6 +1131,7 @@ class Draft:
     model: str = ""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """A record of the log, as read back."""

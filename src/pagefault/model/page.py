@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
+from pagefault.model.construction import fast_init
 from pagefault.model.ids import FOREVER, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import DERIVED_STEMS, PAGE_PREFIX, Kind, Modality, Origin, Role
 from pagefault.model.reprs import counted, minute, outline
@@ -26,6 +27,7 @@ def is_shared(page_id: PageId) -> bool:
     return page_id.startswith(_SHARED)
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRow:
     """What is known of a page without reading it."""
@@ -206,6 +208,7 @@ class PageDetails:
 NO_DETAILS: Final = PageDetails()
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """A page and its text at level 0."""

@@ -6,11 +6,13 @@ from collections.abc import Set
 from dataclasses import dataclass
 from typing import Protocol
 
+from pagefault.model.construction import fast_init
 from pagefault.model.ids import PageId, TurnNo
 from pagefault.model.kinds import Kind, Modality
 from pagefault.model.page import NOT_TOLD, About
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resident:
     """A page in the window, as a policy sees it."""

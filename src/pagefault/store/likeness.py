@@ -22,7 +22,7 @@ from collections.abc import Sequence, Set
 from hashlib import blake2b
 from typing import Final
 
-from pagefault.language.analyzer import TERM_CHARS_MAX, analyze
+from pagefault.language.analyzer import TERM_CHARS_MAX, analyze, english_stem
 from pagefault.language.known import LANGUAGES
 
 LONG_TERMS: Final = 128
@@ -81,21 +81,6 @@ def _hash(*parts: str, size: int) -> bytes:
     return blake2b("\0".join(parts).encode(), digest_size=size).digest()
 
 
-class _Stems(dict[str, str]):
-    """A cache of stems by word: one word occurs beside many signs."""
-
-    def __missing__(self, word: str) -> str:
-        if len(self) > _REMEMBERED:
-            self.clear()
-        stem = "".join(analyze(word))
-        if len(word) <= TERM_CHARS_MAX:
-            self[word] = stem
-        return stem
-
-
-_STEMS: Final = _Stems()
-
-
 def told_by(piece: str) -> str:
     """The part of a piece (between blanks) that must be equal; empty for an ordinary word."""
     piece = piece.lstrip(_OPENING).rstrip(_CLOSING)
@@ -110,11 +95,17 @@ def told_by(piece: str) -> str:
         if not word.isalpha():
             return piece
     folded = word.casefold()
-    stem = _STEMS[folded]
+    stem = _stem(folded)
     if stem in _OPPOSITES or written.casefold().endswith("n't"):
         return stem
     is_name = folded != word and stem not in _TELLING_NOTHING
     return _NAME + folded if is_name else ""
+
+
+def _stem(word: str) -> str:
+    """The terms of a case-folded word, joined: of a plain one its English stem (`terms_alone`)."""
+    is_plain = word.isascii() and len(word) <= TERM_CHARS_MAX
+    return english_stem(word) if is_plain else "".join(analyze(word))
 
 
 def _is_sign(char: str) -> bool:

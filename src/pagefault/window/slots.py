@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
+from pagefault.model.construction import fast_init
 from pagefault.model.kinds import ItemKind
 
 FRONT: Final = "front"
@@ -29,6 +30,7 @@ class Form(IntEnum):
     ABSENT = 5
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """One item of a conversation, as far as the engine needs to know it.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from pagefault.model.construction import fast_init
 from pagefault.model.errors import BadInput
 from pagefault.model.events import (
     Body,
@@ -65,6 +66,7 @@ the key: that page has no id before it is written.
 """
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incoming:
     """One message or text to be written: the input of a verb, or a line of a transcript.

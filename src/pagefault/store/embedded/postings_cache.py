@@ -36,6 +36,7 @@ SESSIONS_MAX: Final = 64
 _LIST_BYTES: Final = 256  # of a word, its list and their entry, besides its pages
 _PAGE_BYTES: Final = 8
 
+_INSERTED_MAX: Final = 64  # words added one by one: a sort compares all that are there
 _AFTER_ANY: Final = "\U0010ffff"  # sorts after every letter
 
 
@@ -48,7 +49,8 @@ class _Session:
         self.begins = DERIVED_ORDER
         self.lists: dict[str, Numbers] = {}
         self.since: dict[str, list[int]] = {}
-        self.words: list[str] = []  # of `since`, ascending
+        self.words: list[str] = []  # of `since`, ascending, without those in `unsorted`
+        self.unsorted: list[str] = []  # put in order when a beginning is sought
         self.pages: list[int] = []  # their orders
         self.seqs: list[Seq] = []  # parallel: up to which record they were applied
         self.bytes = 0
@@ -62,10 +64,11 @@ class _Session:
         for word in words:
             orders = since.get(word)
             if orders is None:
-                orders = since[word] = []
-                insort(self.words, word)
+                since[word] = [order]
+                self.unsorted.append(word)
                 self.bytes += _LIST_BYTES
-            orders.append(order)
+            else:
+                orders.append(order)
 
     def end(self, seq: Seq) -> int:
         """The order at which the pages begin that a snapshot of this record does not have."""
@@ -77,9 +80,19 @@ class _Session:
         prefix = beginning(word)
         if not prefix:
             return self.since.get(word, ())
+        self._sort()
         first = bisect_left(self.words, prefix)
         these = self.words[first : bisect_left(self.words, prefix + _AFTER_ANY)]
         return sorted({order for one in these for order in self.since[one]})
+
+    def _sort(self) -> None:
+        if len(self.unsorted) <= _INSERTED_MAX:
+            for word in self.unsorted:
+                insort(self.words, word)
+        else:
+            self.words += self.unsorted
+            self.words.sort()
+        self.unsorted.clear()
 
     def check(self) -> None:
         """Every invariant that can be told without the file, slowly."""
@@ -92,7 +105,8 @@ class _Session:
             assert added == sorted(set(added)), "(1)"
             assert added[0] >= self.begins, "(1)"
             size += _PAGE_BYTES * len(added)
-        assert self.words == sorted(self.since)
+        assert self.words == sorted(self.words)
+        assert sorted(self.words + self.unsorted) == sorted(self.since)
         assert self.pages == sorted(set(self.pages))
         assert self.seqs == sorted(self.seqs)
         assert len(self.pages) == len(self.seqs)
