@@ -273,3 +273,26 @@ def test_a_flight_that_fails_fails_for_all_and_the_next_may_succeed() -> None:
     with pytest.raises(OSError, match="gone"):
         flights.fly("page", fail)
     assert flights.fly("page", lambda: 1) == 1
+
+
+def test_a_failure_is_told_to_all_who_wait_for_it() -> None:
+    flights: Flights[str, int] = Flights()
+    told: list[str] = []
+
+    def wait() -> None:
+        with pytest.raises(OSError, match="gone"):
+            flights.fly("page", lambda: 1)
+        told.append("gone")
+
+    waiting = Thread(target=wait)
+
+    def fail() -> int:
+        waiting.start()
+        while flights._flying["page"] is None:
+            pass
+        raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone"):
+        flights.fly("page", fail)
+    waiting.join(300)
+    assert told == ["gone"]

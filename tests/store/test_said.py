@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pagefault.language.analyzer import analyze_told
 from pagefault.store import said
-from pagefault.store.said import TELLS_NUMBER, TELLS_TIME, said_by
+from pagefault.store.said import TELLS_NUMBER, TELLS_TIME, said_by, told_in
 
 PIECES = [
     *("the", "Ann", "yesterday", "three", "8080", "don't", "src/foo-bar.py", "fooBar", "1,200"),
@@ -35,12 +35,14 @@ def test_pieces_tell_what_the_whole_text_does(pieces: list[str]) -> None:
     by_pieces, as_a_whole = said_by(text), said._said_in_languages(text, text.split())
     assert by_pieces == as_a_whole
     assert by_pieces.terms == Counter(analyze_told(text)[0])
+    assert [*told_in(text)] == [*by_pieces.told]
 
 
 def test_a_word_of_another_language_has_the_text_looked_at_as_a_whole() -> None:
     german = "Wir haben das nicht so gemeint, und die Häuser sind alt."
     assert said_by(german).languages == ("de",)
     assert "haus" in said_by(german).terms
+    assert [*told_in(german)] == [*said_by(german).told] != []
     assert "haus" not in said_by("Häuser \u2014 alone").terms, "control: nothing tells a language"
 
 

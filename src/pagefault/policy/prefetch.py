@@ -45,7 +45,7 @@ class Habits:
         return _ranked(self._before.get(tool))
 
     def _note(self, counts: dict[K, Counter[PageId]], key: K, page_id: PageId) -> None:
-        counts[key] = found = counts.pop(key, Counter())
+        counts[key] = found = counts.pop(key, None) or Counter()
         found[page_id] += 1
         while len(counts) > KEPT_MAX:
             del counts[next(iter(counts))]

@@ -9,14 +9,14 @@ from typing import Final
 
 from pagefault.language.analyzer import is_telling, query_terms, query_words
 from pagefault.language.sought import Sought
-from pagefault.store.said import said_by
+from pagefault.store.said import told_in
 
 _QUESTION_MARKS: Final = frozenset("?？؟՞፧꘏⁇⁈⁉")
 _END: Final = re.compile(rf"(?<=[.!…।]) |(?<=[{''.join(sorted(_QUESTION_MARKS))}。！])\s*|\n+")
 
 
 def has_question_mark(text: str) -> bool:
-    return not _QUESTION_MARKS.isdisjoint(text)
+    return "?" in text or not (text.isascii() or _QUESTION_MARKS.isdisjoint(text))
 
 
 class AnalyzedText:
@@ -46,10 +46,12 @@ class AnalyzedText:
     @cached_property
     def details(self) -> frozenset[str]:
         """Names, numbers and negations."""
-        return frozenset(said_by(self._text).told)
+        return frozenset(told_in(self._text))
 
     @cached_property
     def only_asks(self) -> bool:
         """Whether every sentence ends with a question mark."""
+        if not has_question_mark(self._text):
+            return not any(map(str.isalnum, self._text))  # it has no sentence
         sentences = [one for one in _END.split(self._text.strip()) if any(map(str.isalnum, one))]
         return all(one[-1] in _QUESTION_MARKS for one in sentences)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -295,6 +297,13 @@ class Searcher:
         )
         return SearchResult(tuple(map(_hit, shown, relevances)), total)
 
+    def moment(self) -> AbstractContextManager[object]:
+        """Within this block this thread's searches and their sequels see one snapshot of the index,
+        unless a model is asked: it may call a server.
+        """
+        asks_a_model = self._semantic is not None or self._rerank is not None
+        return nullcontext() if asks_a_model else self._index.moment()
+
     def with_sequels(
         self, scope: Scope, query: str, hits: Sequence[SearchHit]
     ) -> tuple[list[PageRow], dict[PageId, tuple[PageId, ...]]]:
@@ -349,10 +358,9 @@ class Searcher:
             *(self._index, self._reading, rows, scope, query, ranking), languages=languages
         )
         give_way()
-        groups = copies(ranking)
+        groups, different = copies(ranking, max(SHORTLIST, limit))
         give_way()
-        total = unlooked + len(groups)
-        groups = groups[: max(SHORTLIST, limit)]
+        total = unlooked + different
         shown = ranking.rows([row for group in groups for row in group])
         found = rows.rows([place.place for place in shown])
         admitted = [
@@ -575,17 +583,25 @@ def _elsewhere(places: NDArray[np.int64], passed: frozenset[int]) -> NDArray[np.
     return ~np.isin(places, list(passed))
 
 
-def copies(ranking: Ranking) -> list[list[int]]:
+def copies(ranking: Ranking, groups_max: int) -> tuple[list[list[int]], int]:
     """Group the rows whose pages have the same content as the group's first and cover as much of
-    the question by their own words.
+    the question by their own words: the first groups, and how many there are.
 
     Only pages found by their own words: `Yes!` means something else after every question.
     """
     own, likenesses = ranking.part("own").tolist(), ranking.likenesses.tolist()
+    buckets = [*map(bucket, likenesses)]
+    shared = {one for one, rows in Counter(buckets).items() if rows > 1}
     groups: list[list[int]] = []
     leading: dict[int, list[list[int]]] = {}
-    for row, likeness in enumerate(likenesses):
-        alike = leading.setdefault(bucket(likeness), []) if own[row] > 0 else []
+    total = 0
+    for row, key in enumerate(buckets):
+        if key not in shared or own[row] <= 0:  # as nearly all: without a list for each
+            if total < groups_max:
+                groups.append([row])
+            total += 1
+            continue
+        likeness, alike = likenesses[row], leading.setdefault(key, [])
         for group in alike:
             first = group[0]
             # If they differ in a word, it must not be one of the question's.
@@ -596,9 +612,11 @@ def copies(ranking: Ranking) -> list[list[int]]:
                 group.append(row)
                 break
         else:
-            groups.append([row])
-            alike.append(groups[-1])
-    return groups
+            alike.append([row])
+            if total < groups_max:
+                groups.append(alike[-1])
+            total += 1
+    return groups, total
 
 
 def grouped(places: Sequence[int], groups: Iterable[Sequence[int]]) -> list[list[int]]:

@@ -83,6 +83,8 @@ class Sequels:
         tells where the matter stands; the rest comes after all found pages.
         """
         lead = leading[:LEADING]
+        # What follows each is looked up at once.
+        self._pages.rows({at for row in lead for at in self._reach_of(row)})
         sequels = {row.page_id: self.taken_up(row) for row in lead}
         from_lead = {row.page_id: row.page_id for row in lead}
         from_lead |= {one.page_id: lead for lead, rows in sequels.items() for one in rows}
@@ -99,8 +101,7 @@ class Sequels:
 
     def taken_up(self, row: PageRow) -> list[PageRow]:
         """The user's next message, if it takes up this page or the reply to it."""
-        place = place_in(self._scope, row)
-        after = self._pages.rows(range(place + 1, place + 1 + REACH))
+        after = self._pages.rows(self._reach_of(row))
         replied = [row] if row.role is Role.ASSISTANT else []
         for one in after.values():
             if one.session != row.session:
@@ -117,6 +118,11 @@ class Sequels:
                 self._takes_up[one.page_id] = row
                 return [one]
         return []
+
+    def _reach_of(self, row: PageRow) -> range:
+        """The places at which a page can be taken up."""
+        place = place_in(self._scope, row)
+        return range(place + 1, place + 1 + REACH)
 
     def later(self, rows: Sequence[PageRow]) -> list[tuple[PageId, PageRow]]:
         """What people said later with a rare word of one of these pages, and which page that is.

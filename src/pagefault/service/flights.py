@@ -16,23 +16,30 @@ class Flights(Generic[K, V]):
 
     def __init__(self) -> None:
         self._guard = Lock()
-        self._flying: dict[K, Future[V]] = {}
+        self._flying: dict[K, Future[V] | None] = {}  # None while nobody else waits for it
 
     def fly(self, key: K, fetch: Callable[[], V]) -> V:
         """Return or raise what `fetch` does, here or in the first thread with this key."""
         with self._guard:
-            flight = self._flying.get(key)
-            is_ours = flight is None
-            if flight is None:
-                flight = self._flying[key] = Future()
+            is_ours = key not in self._flying
+            if is_ours:
+                self._flying[key] = None
+            else:
+                flight = self._flying[key] or Future[V]()
+                self._flying[key] = flight
         if not is_ours:
             return flight.result()
         try:
-            flight.set_result(fetch())
+            fetched = fetch()
         except BaseException as failure:
-            flight.set_exception(failure)
+            if (awaited := self._landed(key)) is not None:
+                awaited.set_exception(failure)
             raise
-        finally:
-            with self._guard:
-                del self._flying[key]
-        return flight.result()
+        if (awaited := self._landed(key)) is not None:
+            awaited.set_result(fetched)
+        return fetched
+
+    def _landed(self, key: K) -> Future[V] | None:
+        """What others wait for, if any do."""
+        with self._guard:
+            return self._flying.pop(key)

@@ -64,7 +64,10 @@ def likeliest(
         return distinct(np.concatenate(telling))
     give_way()
     kept = distinct(_best_stretches(telling, gains, limit)[:, None] + np.arange(-1, 2))
-    return distinct(np.concatenate([_from(one, kept << STRETCH_BITS) for one in telling]))
+    # Lists shorter than that are looked up all at once, as in `present`.
+    short = np.concatenate([_NONE, *(one for one in telling if len(one) <= len(kept))])
+    long = [_from(one, kept << STRETCH_BITS) for one in telling if len(one) > len(kept)]
+    return distinct(np.concatenate([short[among(short >> STRETCH_BITS, kept)], *long]))
 
 
 def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int) -> Numbers:
@@ -156,10 +159,10 @@ def _values(gain: float) -> NDArray[np.int32]:
 
 def _from(places: Numbers, stretches: Numbers) -> Numbers:
     """The places that are in these stretches, each given by its first place."""
-    first = np.searchsorted(places, stretches)
-    counts = np.searchsorted(places, stretches | (1 << STRETCH_BITS) - 1, side="right") - first
-    ends = np.cumsum(counts)
-    chosen: Numbers = places[np.repeat(first - ends + counts, counts) + np.arange(counts.sum())]
+    first = places.searchsorted(stretches)
+    counts = places.searchsorted(stretches + (1 << STRETCH_BITS)) - first
+    ends = counts.cumsum()
+    chosen: Numbers = places[(first - ends + counts).repeat(counts) + np.arange(ends[-1])]
     return chosen
 
 

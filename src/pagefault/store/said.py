@@ -65,6 +65,16 @@ def said_by(text: str) -> Said:
     return Said(order, Counter(order), (), told, marks)
 
 
+def told_in(text: str) -> Iterable[str]:
+    """The `told` of `said_by(text)`."""
+    pieces = text.split()
+    try:
+        seen = [*map(_PIECES.__getitem__, pieces)]
+    except TellsLanguage:
+        return filter(None, map(told_by, pieces))
+    return filter(None, [one[1] for one in seen if not isinstance(one, str)])
+
+
 def _said_in_languages(text: str, pieces: Sequence[str]) -> Said:
     order, languages = analyze_told(text)
     terms = Counter(order)

@@ -104,8 +104,9 @@ class TurnRecall:
         recall_room = state.limits.recall_room(state.window_tokens, faults=faults)
         claims, shown = self._claims_for_turn(query, recall_room)
         chosen = [*claims, *self._procedures_for_turn(query, recall_room)]
-        found = self._released(query)
-        admitted, newer = self._admitted(query, [calls_for.admitted(hits) for hits in found])
+        with self._runtime.searcher.moment():
+            found = self._released(query)
+            admitted, newer = self._admitted(query, [calls_for.admitted(hits) for hits in found])
         wanted = [row for row in admitted if row.page_id not in state.working_set]
         room = int(calls_for.room_share * recall_room)
         here = [row for row in admitted if row.page_id in state.working_set]

@@ -44,6 +44,7 @@ class Requests:
         self._recall = recall
         self._prefetcher = prefetcher
         self._pressure = pressure
+        self._prices = _given_prices(runtime)
         self._faults_noted = 0
         self.asked_s: float | None = None  # when a request was packed last, by a monotonic clock
 
@@ -105,13 +106,9 @@ class Requests:
 
     def _priced(self) -> list[Draft]:
         """The record of the prices for this request, if they were given and are new."""
-        state, prices = self._owned.state, self._runtime.epochs.prices
-        if prices == UNKNOWN.prices and not find_model(self._runtime.model).is_known:
+        if self._prices is None or self._prices == self._owned.state.priced:
             return []
-        body = Priced.of(prices, self._runtime.model)
-        if body == state.priced:
-            return []
-        return [self._owned.draft(body)]
+        return [self._owned.draft(self._prices)]
 
     def look_ahead(self, text: str = "") -> None:
         """Prefetch what may be wanted next, in idle time."""
@@ -139,3 +136,11 @@ class Requests:
             return True
         idle_s = self._runtime.cache_s() - self.asked_s
         return self._runtime.epochs.prices.is_cold(idle_s)
+
+
+def _given_prices(runtime: Runtime) -> Priced | None:
+    """The prices of this opening; None if neither they nor a known model were given."""
+    prices = runtime.epochs.prices
+    if prices == UNKNOWN.prices and not find_model(runtime.model).is_known:
+        return None
+    return Priced.of(prices, runtime.model)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -627,8 +628,7 @@ class SqliteIndex:
                 ("postings", scope), lambda: SqlitePostings(db, spans, cache)
             )
             if limit <= 0:
-                frequencies = tuple(map(postings.frequency, any_of))
-                return Candidates.none(pages, length_mean, frequencies)
+                return Candidates.none(pages, length_mean, postings.frequencies(any_of))
             lists = [postings.places_of_any(these, 1) for these in any_of]
             places = likeliest(lists, pages=pages, limit=limit, near=near)
             give_way()
@@ -860,10 +860,12 @@ _PARTS_MAX: Final = 4_096
 
 def _array_within(span: Span, places: Collection[int]) -> str:
     """The places among these (relative to the span's origin) that are in the span; a JSON array."""
-    if span == ALL:
-        return json.dumps(sorted(places))
-    first, last, origin = span
-    return json.dumps(sorted(p + origin for p in places if first <= p + origin <= last))
+    ordered = sorted(places)
+    if span != ALL:
+        first, last, origin = span
+        begin, end = bisect_left(ordered, first - origin), bisect_right(ordered, last - origin)
+        ordered = [place + origin for place in ordered[begin:end]]
+    return str(ordered)  # a list of integers reads the same in JSON, and is made in half the time
 
 
 def _facts(root_id: str) -> dict[str, int | str]:

@@ -67,13 +67,15 @@ class SqlitePostings:
             self._lists[word] = found[0] if len(found) == 1 else distinct(np.concatenate(found))
         return self._lists[word]
 
-    def frequency(self, terms: Sequence[str]) -> int:
-        """In how many places any of the terms occurs."""
-        if len(terms) == len(self._parts) == 1 and (lists := self._parts[0][2]) is not None:
-            count = lists.count(terms[0])
-            if count is not None:
-                return count
-        return len(self.places_of_any(terms, 1))
+    def frequencies(self, any_of: Sequence[Sequence[str]]) -> tuple[int, ...]:
+        """In how many places any of the terms of each group occurs."""
+        counts: Sequence[int | None] = [None] * len(any_of)
+        if len(self._parts) == 1 and (lists := self._parts[0][2]) is not None:
+            counts = lists.counts([terms[0] if len(terms) == 1 else "" for terms in any_of])
+        return tuple(
+            len(self.places_of_any(terms, 1)) if count is None else count
+            for terms, count in zip(any_of, counts, strict=True)
+        )
 
     def places_of_any(self, terms: Sequence[str], count: int) -> Numbers:
         """Places where any of the terms occurs at least `count` times."""

@@ -137,14 +137,19 @@ class SessionPostings:
 
     def count(self, word: str) -> int | None:
         """How many pages a word stands in; None if that is not cached."""
+        return self.counts([word])[0]
+
+    def counts(self, words: Sequence[str]) -> list[int | None]:
+        """The `count` of each of these words."""
         with self._of.lock:
-            found = self._of.lists.get(word)
-            if found is None:
-                return None
-            end = self._end()
-            if len(found) and found[-1] >= end:
-                return int(found.searchsorted(end))
-            return len(found) + bisect_left(self._of.added(word), end)
+            lists, added, end = self._of.lists, self._of.added, self._end()
+            if end < self._of.begins:  # and nothing that was added counts
+                found = map(lists.get, words)
+                return [None if one is None else int(one.searchsorted(end)) for one in found]
+            return [
+                len(lists[word]) + bisect_left(added(word), end) if word in lists else None
+                for word in words
+            ]
 
     def keep(self, word: str, orders: Numbers) -> Numbers:
         """Cache the orders that the file has in this snapshot, all before `begins`; the answer is
