@@ -590,6 +590,8 @@ class _Reader:
             yield next(one for one in (self._season(match, y) for y in years) if one.last < today)
 
     def _found(self, template: str, query: _Text) -> Sequence[re.Match[str]]:
+        if not template:
+            return ()
         found = query.found.get(template)
         if found is None:
             known = self._templates.get(template)
@@ -603,7 +605,7 @@ class _Reader:
     def _template(self, template: str) -> _Template:
         kind = self._kind_needed(template)
         name_needed = self._names[kind].needed if kind else ()
-        return _Template(_PLACE.sub(self._group, template) or _NEVER, name_needed)
+        return _Template(_PLACE.sub(self._group, template), name_needed)
 
     def _kind_needed(self, template: str) -> str:
         """The kind of names of which every match of this template has one; "" if there is none."""
