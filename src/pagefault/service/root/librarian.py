@@ -130,9 +130,10 @@ class Librarian(MemoryParts):
             )
         if says_last(asked, found.matched):
             last = await self._said_last(scope, wanted, apart)
-            found.items += await asyncio.to_thread(
+            recent = await asyncio.to_thread(
                 lambda: [*quoted.recent(last, tiers, recent_reason(asked))]
             )
+            found.items.extend(recent)
         return await asyncio.to_thread(
             lambda: made(self._runtime, asked, found, quoted, commits=commits, measure=measure)
         )
