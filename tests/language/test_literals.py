@@ -14,6 +14,8 @@ PATTERNS = [
     r"(?:las[ty] )+week|[ab]x|[^c]y",
     r"(?>ab|cd)e*+f?+g{0,2}(?=h)",
     r"a?|b",
+    r"(?i)may",
+    r"may (?i:jan|f)",
 ]
 
 
@@ -31,5 +33,7 @@ def test_a_text_without_what_is_needed_does_not_match(text: str, pattern: str) -
 def test_what_is_needed_is_the_strings_of_each_branch() -> None:
     assert [sorted(some) for some in needed(PATTERNS[0])] == [["week"], ["ago"], ["one", "three"]]
     assert [sorted(some) for some in needed(PATTERNS[2])] == [["jan", "jun", "may"]]
-    assert needed(PATTERNS[-1]) == ()
+    assert needed(r"a?|b") == ()
     assert not may_match("three weeks before", needed(PATTERNS[0]))
+    assert needed(r"(?i)may") == ()  # and "MAY" has none of these
+    assert needed(r"may (?i:jan|f)") == needed(r"may ")

@@ -65,6 +65,32 @@ def test_it_takes_what_the_plain_class_takes_and_has_the_same_fields() -> None:
         Quick(-1)
 
 
+class Heir(Quick):
+    """Another module's, which wants more of the class; with a `__dict__`."""
+
+
+class SlottedHeir(Quick):
+    __slots__ = ("more",)
+
+
+class AskedHeir(Quick):
+    __slots__ = ()
+
+    def __init__(self, first: int) -> None:
+        super().__init__(first, second=" b ")
+
+
+@pytest.mark.parametrize("heir", [Heir, SlottedHeir, AskedHeir])
+def test_an_heir_makes_its_own_objects(heir: type[Quick]) -> None:
+    made = heir(1)
+    assert type(made) is heir
+    assert (made.first, made.second, made.third) == (1, "b" if heir is AskedHeir else "two", ())
+    with pytest.raises(FrozenInstanceError):
+        made.first = 2  # type: ignore[misc]
+    with pytest.raises(ValueError, match="negative"):
+        heir(-1)
+
+
 def test_it_is_frozen_as_soon_as_anybody_has_it() -> None:
     quick = Quick(1)
     with pytest.raises(FrozenInstanceError):
@@ -77,7 +103,7 @@ def test_it_is_frozen_as_soon_as_anybody_has_it() -> None:
 
 @pytest.mark.parametrize("cls", QUICK)
 def test_each_that_is_made_so_is_frozen_and_has_no_heirs(cls: type) -> None:
-    """An heir would inherit an `__init__` that makes it one of its base class."""
+    """An heir would be made slowly."""
     heirs: list[type] = cls.__subclasses__()
     assert [heir.__name__ for heir in heirs] == [f"_Unfrozen{cls.__name__}"]
     given = inspect.signature(cls).parameters

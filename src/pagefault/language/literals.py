@@ -7,6 +7,7 @@ the same way).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
@@ -19,7 +20,8 @@ def needed(pattern: str) -> tuple[Literals, ...]:
     """Sets of strings: a text that has none of one of them has no match. The smallest first."""
     # The parser is no public module. Hypothesis, among others, builds on it too.
     parsed = import_module("re._parser").parse(pattern)
-    return tuple(sorted(dict.fromkeys(_of(parsed)), key=len))
+    each = [] if parsed.state.flags & re.IGNORECASE else _of(parsed)
+    return tuple(sorted(dict.fromkeys(each), key=len))
 
 
 def may_match(text: str, each: Iterable[Literals]) -> bool:
@@ -39,7 +41,8 @@ def _of(items: Iterable[tuple[Any, Any]]) -> list[Literals]:
             run = ""
         match kind:
             case "SUBPATTERN":
-                found += _of(argument[3])
+                _, added, _, inner = argument
+                found += [] if added & re.IGNORECASE else _of(inner)
             case "ATOMIC_GROUP":
                 found += _of(argument)
             case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
