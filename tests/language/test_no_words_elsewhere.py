@@ -15,13 +15,18 @@ from pagefault.language.known import LANGUAGES
 
 SOURCE: Final = Path(pagefault.__file__).parent
 PACKAGES: Final = (
-    "guard", "model", "pack", "paging", "policy", "recall", "represent", "service", "store",
-    "truth", "window",
+    "activity", "engine", "guard", "history", "integrations", "mcp_server", "model", "pack",
+    "paging", "policy", "proxy", "recall", "represent", "service", "store", "truth", "window",
 )  # fmt: skip
 FEW: Final = 3
 """Words that everybody says, which one table may have and be of something else."""
 
 ALLOWED: Final = {
+    "activity/outcomes.py": "what programs that run tests print",
+    "activity/shell.py": "options of programs",
+    "engine/endpoint.py": "what servers say of a request that is too long",
+    "engine/scripted.py": "a reader of English in place of a model, which finds nothing for memory",
+    "mcp_server/answers.py": "the names of fields",
     "guard/neutralise.py": "the names of tags",
     "guard/structure.py": "parts of the names of what holds a secret, and keywords of programs",
     "guard/screen.py": "parts of the names of settings that are no secrets",

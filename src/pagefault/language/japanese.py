@@ -8,6 +8,17 @@ from pagefault.language.language import Cue, Dates, Holiday, Language, Script, c
 
 _WHAT: Final = r"(?:(?<!幾)何|なに|なん|誰|だれ|どこ|どちら|どれ|どの|どんな|どう|いつ|なぜ|どうして|いくら|いくつ|幾つ|ですか|ますか|でしたか|ましたか)"
 
+# A line that is a noun with what describes it (*the number of pictures in the manual*), or only the
+# subject of a sentence: it asks for what it names. A statement has a verb or a topic before.
+_NAMED: Final = (
+    r"^\W*+(?:"
+    r"[^。、？！\n]{2,}(?<!今日)(?<=[一-鿿々ァ-ヺー])は"
+    r"|[^。、？！\nは]{3,}(?:"
+    r"[うくぐすつぬぶむるたいなの][一-鿿々ァ-ヺー][一-鿿々ァ-ヺーa-z0-9]{0,11}"
+    r"|[るたいな](?:わけ|もの|やつ))"
+    r")\s*$"
+)
+
 _DAYS: Final = counted(
     "一 二 三 四 五 六 七 八 九 十 十一 十二 十三 十四 十五 十六 十七 十八 十九 二十 二十一 二十二 二十三"
     " 二十四 二十五 二十六 二十七 二十八 二十九 三十 三十一"
@@ -132,6 +143,7 @@ JAPANESE: Final = Language(
     cues={
         Cue.ASKS: rf"(?![^。？！\n]*(?:か[がはを、]?(?:わか[っり]|分か[っり]|判明)|{_WHAT}[^。、？！\n]{{0,40}}ても|なんて(?![言書呼名]|い[うっわ])|どうせ))[^。？！\n]*{_WHAT}|[^。？！\n]*(?:教えて|思い出させて|説明して|探して|見せて)",
         Cue.POINTS_BACK: r"覚えて(?:い)?(?:る|ます)|(?<![一-鿿々ァ-ヶ])前に|以前|前回|さっき|先ほど|もう一[度回]|(?:決めた|話した|言った)(?:こと|通り)",
+        Cue.WONDERS: _NAMED,
         Cue.WHEN: r"[^。？！\n]*(?:いつ|何(?:年|月|日|時|曜日|週)|どのくらいの期間)",
         Cue.HOW_MANY: r"いくら|いくつ|何(?:人|個|回|円|歳|枚|本|台)|どのくらい|どれくらい",
         Cue.WHO_OR_WHERE: r"[^。？！\n]*(?:誰|だれ|どこ|どちら|どの)",

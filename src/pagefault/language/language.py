@@ -36,7 +36,7 @@ class Cue(StrEnum):
 
     ASKS = auto()  # begins a sentence that asks for something
     POINTS_BACK = auto()  # anywhere: refers to something said before
-    WONDERS = auto()  # anywhere: somebody forgot, or wants to know, what a clause asks
+    WONDERS = auto()  # anywhere: somebody forgot, or wants to know, what a clause asks, or names it
     WHEN = auto()  # at the start
     HOW_MANY = auto()
     WHO_OR_WHERE = auto()  # at the start

@@ -88,9 +88,9 @@ def asking_share(message: str) -> float:
 
 
 def asks(message: str) -> bool:
-    """Whether a message asks for something, refers back to something said before, or says that
-    somebody forgot or wants to know what a clause asks. *How lovely the wedding was!* and *Guess
-    who!* do not.
+    """Whether a message asks for something, refers back to something said before, says that
+    somebody forgot or wants to know what a clause asks, or only names it. *How lovely the wedding
+    was!* and *Guess who!* do not.
     """
     return (
         has_question_mark(message)
