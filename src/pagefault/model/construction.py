@@ -1,10 +1,10 @@
 """Fast construction of frozen values.
 
-In a frozen dataclass an assignment is refused, so the `__init__` that `dataclasses` makes calls
-`object.__setattr__` for each field. Every message becomes half a dozen values with ten to twenty
-fields, and those calls were a tenth of its cost. With `fast_init`, an object is of a subclass while
-its fields are set, one that allows assignments, and the interpreter stores each field directly.
-Then it is of its own class, and frozen, before anybody else has it.
+A frozen dataclass refuses assignments, so the `__init__` that `dataclasses` makes calls
+`object.__setattr__` for each field. Every message becomes half a dozen values with up to two dozen
+fields, and those calls would be a tenth of its cost. With `fast_init`, an object belongs to a
+subclass that allows assignments while its fields are set, and the interpreter stores each field
+directly. It gets its own class back, and is frozen, before the caller or `__post_init__` sees it.
 """
 
 from __future__ import annotations
@@ -18,25 +18,29 @@ _SET: Final = object.__setattr__
 
 
 def fast_init(cls: type[T]) -> type[T]:
-    """A decorator for a frozen dataclass with slots that is made for every message. What `__init__`
-    takes and does stays as `dataclasses` defines it. A field has no default factory.
+    """Decorate a frozen dataclass with slots that every message makes objects of. What `__init__`
+    takes and does stays as `dataclasses` defines it. Each field is an argument of `__init__`, and
+    has no default factory. The class must not be subclassed: `__init__` sets the class.
     """
     data: Any = cls
+    # One slot of a type serves assignment and deletion: with `__setattr__` alone, each assignment
+    # is still dispatched in Python, and nothing is gained.
     unfrozen = type(
         f"_Unfrozen{cls.__name__}",
         (cls,),
         {"__slots__": (), "__setattr__": _SET, "__delattr__": object.__delattr__},
     )
     space = {"__name__": cls.__module__, "_set": _SET, "_unfrozen": unfrozen, "_own": cls}
-    taken: dict[bool, list[str]] = {False: [], True: []}  # by whether only a keyword gives it
+    positional, keyword = ["self"], list[str]()
     for one in fields(data):
+        assert one.init, f"{cls.__name__}.{one.name}"
         assert one.default_factory is MISSING, f"{cls.__name__}.{one.name}"
         default = "" if one.default is MISSING else f"=_default_{one.name}"
         space[f"_default_{one.name}"] = one.default
-        taken[one.kw_only is True].append(one.name + default)
-    named = ["*", *taken[True]] if taken[True] else []
+        (keyword if one.kw_only else positional).append(one.name + default)
+    parameters = [*positional, "*", *keyword] if keyword else positional
     lines = [
-        f"def __init__({', '.join(['self', *taken[False], *named])}):",
+        f"def __init__({', '.join(parameters)}):",
         " _set(self, '__class__', _unfrozen)",
         *(f" self.{one.name} = {one.name}" for one in fields(data)),
         " self.__class__ = _own",
