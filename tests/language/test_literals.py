@@ -14,6 +14,7 @@ PATTERNS = [
     r"(?:las[ty] )+week|[ab]x|[^c]y",
     r"(?>ab|cd)e*+f?+g{0,2}(?=h)",
     r"a?|b",
+    r"(?i:may) 5|(?i:k)",
 ]
 
 
@@ -31,5 +32,6 @@ def test_a_text_without_what_is_needed_does_not_match(text: str, pattern: str) -
 def test_what_is_needed_is_the_strings_of_each_branch() -> None:
     assert [sorted(some) for some in needed(PATTERNS[0])] == [["week"], ["ago"], ["one", "three"]]
     assert [sorted(some) for some in needed(PATTERNS[2])] == [["jan", "jun", "may"]]
-    assert needed(PATTERNS[-1]) == ()
+    assert needed(r"a?|b") == ()
+    assert [*map(sorted, needed(r"(?i:may) 5"))] == [[" 5"]]
     assert not may_match("three weeks before", needed(PATTERNS[0]))
