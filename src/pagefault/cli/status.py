@@ -91,7 +91,8 @@ _SHOWN = {  # the figures for people; JSON has them all
 def status(app: App, session_name: str | None, every: bool, per_turn: bool) -> None:
     """Show the state of a session: its window, what came back, what needs attention.
 
-    Without SESSION, the last one used (forks excluded). All figures are folded from the log.
+    Without SESSION, the last one used (forks and MCP notes excluded). All figures are folded from
+    the log.
 
     JSON: {session_id, name, turns, pages, window_tokens, request_tokens, mode, control (`pagefault
     mode`), quotas: [{quota, owner, used, limit}] (those that are set, for this session, its tenant
@@ -325,7 +326,7 @@ def ledger(app: App, session_name: str | None) -> None:
     `tokens`, `cached` and `cost` are predictions; `counted`, `read` and `reported` are the
     provider's figures, ? if it does not report its cache. Costs are in effective input tokens, by
     the configured price list, or else that of the model requested by a proxy's client. Without
-    SESSION, the last one used (forks excluded).
+    SESSION, the last one used (forks and MCP notes excluded).
 
     JSON: {session, prices, calls: [{request, turn, seq, at, change, prompt_tokens, volatile_tokens,
     survival, predicted_cached, predicted_cost, broke, epoch, reported, reported_cost,

@@ -67,7 +67,7 @@ from pagefault.service.packs.request import asked_for
 from pagefault.service.session import Session
 from pagefault.service.turn.archival import ArchivalNote
 from pagefault.service.turn.core_memory import CoreSection
-from pagefault.views.titles import talked_last
+from pagefault.views.titles import last_conversation
 
 CHANNEL: Final = MCP.removeprefix(TOOL_PREFIX)
 """The name of the tool whose word it is what comes in this way. What stood before a client's model
@@ -364,7 +364,7 @@ class Answers:
         else:
             sessions = tuple(row.session_id for row in await self._seen.rows())
         if pack_type == PackType.HANDOFF and not session:
-            last = await talked_last(self._memory, await self._seen.rows())
+            last = await last_conversation(self._memory, await self._seen.rows())
             sessions = () if last is None else (last.session_id,)
         commits: Sequence[Commit] = ()
         if git_range:
