@@ -721,7 +721,7 @@ def note_told(one: ArchivalNote, *, relevance: float) -> NoteTold:
 
 
 def _pack_told(pack: ContextPack, waiting: Sequence[ImportedSession]) -> tuple[PackTold, str]:
-    """A pack as data and as a text, with what is left out as long as nobody approves it."""
+    """A pack as data and as text, with the imported sessions that await approval."""
     sections: dict[str, tuple[LineTold, ...]] = {}
     for name, line in pack.lines:
         told = LineTold(text=line.text, cites=line.cites)
@@ -739,10 +739,8 @@ def _pack_told(pack: ContextPack, waiting: Sequence[ImportedSession]) -> tuple[P
     if waiting:
         sources = dict.fromkeys(one.source for one in waiting)
         commands = "; ".join(f"pagefault import approve --in {one}" for one in sources)
-        text += (
-            f"\n\n{counted(len(waiting), 'imported session')} left out until the user approves: "
-        )
-        text += commands
+        left_out = f"{counted(len(waiting), 'imported session')} left out"
+        text += f"\n\n{left_out} until the user approves: {commands}"
     return data, text
 
 
