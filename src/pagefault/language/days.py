@@ -22,7 +22,7 @@ _YEAR_NEEDED: Final = needed(_YEAR)
 _ZEROS: Final = "\u0660\u06f0\u0966\uff10"  # Arabic, Persian, Devanagari, full-width
 _ASCII_DIGITS: Final = {ord(zero) + at: str(at) for zero in _ZEROS for at in range(10)}
 _OTHER_DIGIT: Final = re.compile("[" + "".join(map(chr, _ASCII_DIGITS)) + "]")
-_ENDS: Final = ("d", "d2", "d3", "d4", "d5", "d6")  # the groups of a `span`'s days
+_ENDS: Final = ("d", "d2", "d3", "d4", "d5", "d6")  # groups of `Dates.span`: first and last days
 _UNIT_DAYS: Final = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 
 

@@ -113,7 +113,7 @@ def brief_names(rows: Sequence[SessionRow]) -> dict[str, str]:
 
 def begun_by(name: str, rows: Sequence[SessionRow]) -> list[SessionRow]:
     """The sessions whose name or id begins so; of a proxied one's, each part may be the beginning,
-    as in `8f1c2d@~0b67`. None for an empty name.
+    as in `8f1c2d@~0b67`. The short name of one import alone means that one. None for an empty name.
     """
     begun = name.casefold()
     typed = _TYPED.fullmatch(begun)
