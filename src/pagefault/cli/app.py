@@ -170,8 +170,8 @@ def called(name: str) -> str:
 
 
 async def names_of(memory: Memory, *, briefly: bool = False) -> dict[str, str]:
-    """The name of each session and region, by its id, or the short one that lists show; the id if
-    it has no name.
+    """The name of each session and region by its id, if `briefly` the short one that lists show;
+    the id of one without a name.
     """
     rows = await memory.sessions()
     if briefly:
