@@ -46,7 +46,9 @@ _appends: Final = _Appends()
 
 @contextmanager
 def appending() -> Iterator[None]:
-    """An append is under way in this block."""
+    """An append is under way in this block. Blocks may nest, and count apart: a message is drafted
+    and written in one, and written in another within it.
+    """
     with _appends.done:
         _appends.begun += 1
         _appends.under_way += 1
