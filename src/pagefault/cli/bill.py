@@ -76,13 +76,22 @@ def bill(
     if app.as_json:
         app.term.data(told.to_dict())
         return
-    total = told.total
-    if not total.requests:
+    if not told.total.requests:
         app.term.note("no requests were sent yet, so there is nothing to bill")
         return
+    _print(app, told, by)
+
+
+_NUMBERS: Final = "requests tokens cost"
+_SPARE: Final = ("requests", "tokens")
+
+
+def _print(app: App, told: Bill, by: str) -> None:
+    """The rows, the parts of their cost, and why caches were missed."""
     from pagefault.pack.bill import MISSES, PARTS
     from pagefault.service.lookup.names import brief
 
+    total = told.total
     room = app.term.width // 3
     rows = [*told.rows, total] if len(told.rows) > 1 else told.rows
     names = ["total" if row is total else cut(brief(row.of), room) for row in rows]
@@ -113,10 +122,6 @@ def bill(
         )
     for line in _notes(told):
         app.term.note(line)
-
-
-_NUMBERS: Final = "requests tokens cost"
-_SPARE: Final = ("requests", "tokens")
 
 
 def _priced(text: str) -> tuple[str, float]:
