@@ -549,9 +549,9 @@ class Memory(_Asks):
         root: str = "",
     ) -> ContextPack:
         """Like `Session.pack`, for these sessions (names or ids), or for all: pages of any of them,
-        and claims, work and open questions of the eight most recently used. Of all sessions, forks
-        only have pages that bear on the query. A ref has the session's short name before the page:
-        "planning/msg_3".
+        and claims, work and open questions of the eight most recently used. In a pack of all
+        sessions, a fork contributes only pages that bear on the query. A ref has the session's
+        short name before the page: "planning/msg_3".
         """
         return _LOOP.run(
             self._memory.pack(

@@ -16,6 +16,7 @@ PATTERNS = [
     r"a?|b",
     r"(?i)may",
     r"may (?i:jan|f)",
+    r"(?i:may) 5|(?i:k)",
 ]
 
 
@@ -34,6 +35,7 @@ def test_what_is_needed_is_the_strings_of_each_branch() -> None:
     assert [sorted(some) for some in needed(PATTERNS[0])] == [["week"], ["ago"], ["one", "three"]]
     assert [sorted(some) for some in needed(PATTERNS[2])] == [["jan", "jun", "may"]]
     assert needed(r"a?|b") == ()
+    assert [*map(sorted, needed(r"(?i:may) 5"))] == [[" 5"]]
     assert not may_match("three weeks before", needed(PATTERNS[0]))
     assert needed(r"(?i)may") == ()  # and "MAY" has none of these
     assert needed(r"may (?i:jan|f)") == needed(r"may ")

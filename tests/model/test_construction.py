@@ -1,9 +1,9 @@
-"""Values that are made quickly differ from those of `dataclasses` in nothing but time."""
+"""`fast_init` changes nothing but the time that it takes to make a value."""
 
 import copy
 import inspect
 import pickle
-from dataclasses import FrozenInstanceError, dataclass, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from pagefault.paging.questions import Resident
 from pagefault.service.turn.drafts import Incoming
 from pagefault.window.slots import Item
 
-QUICK = [Said, Called, Returned, Draft, Event, Page, PageRow, Resident, Incoming, Item]
+DECORATED = [Said, Called, Returned, Draft, Event, Page, PageRow, Resident, Incoming, Item]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,21 @@ def test_an_heir_makes_its_own_objects(heir: type[Quick]) -> None:
         heir(-1)
 
 
+def test_a_field_that_init_would_not_set_is_refused() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Computed:
+        first: int
+        made: int = field(default=0, init=False)
+
+    @dataclass(frozen=True, slots=True)
+    class Growing:
+        made: list[int] = field(default_factory=list)
+
+    for wrong in (Computed, Growing):
+        with pytest.raises(AssertionError, match="made"):
+            fast_init(wrong)
+
+
 def test_it_is_frozen_as_soon_as_anybody_has_it() -> None:
     quick = Quick(1)
     with pytest.raises(FrozenInstanceError):
@@ -101,11 +116,11 @@ def test_it_is_frozen_as_soon_as_anybody_has_it() -> None:
     assert pickle.loads(pickle.dumps(quick)) == copy.copy(quick) == quick
 
 
-@pytest.mark.parametrize("cls", QUICK)
-def test_each_that_is_made_so_is_frozen_and_has_no_heirs(cls: type) -> None:
-    """An heir would be made slowly."""
-    heirs: list[type] = cls.__subclasses__()
-    assert [heir.__name__ for heir in heirs] == [f"_Unfrozen{cls.__name__}"]
+@pytest.mark.parametrize("cls", DECORATED)
+def test_a_decorated_class_is_frozen_and_has_no_subclasses(cls: type) -> None:
+    """A subclass would be made slowly."""
+    subclasses: list[type] = cls.__subclasses__()
+    assert [one.__name__ for one in subclasses] == [f"_Unfrozen{cls.__name__}"]
     given = inspect.signature(cls).parameters
     assert set(given) == {one.name for one in fields(cls)}
     needed = {name: name for name, one in given.items() if one.default is one.empty}

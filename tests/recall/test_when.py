@@ -348,6 +348,17 @@ def test_other_words_are_no_days(query: str) -> None:
     assert told(query) == []
 
 
+@pytest.mark.parametrize(
+    ("today", "day"), [((2026, 7, 31), (2026, 5, 31)), ((2026, 3, 30), (2026, 1, 31))]
+)
+def test_a_day_without_a_month_is_the_last_one_before_today(
+    today: tuple[int, int, int], day: tuple[int, int, int]
+) -> None:
+    [found] = days_named("What did we do on the 31st?", today=date(*today))
+    assert (found.first, found.last) == (date(*day), date(*day))
+    assert days_named("What did we do on the 45th?", today=date(*today)) == ()
+
+
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda one: one.code)
 def test_whatever_names_days_has_one_of_the_names_that_a_text_is_first_looked_at_for(
     language: Language,

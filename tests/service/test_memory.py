@@ -195,7 +195,7 @@ async def test_what_a_session_was_asked_is_in_its_records(tmp_path: Path) -> Non
         assert verified.records >= 5
 
 
-async def test_the_notes_on_other_memories_are_not_looked_through_for_one_that_is_made_or_stayed(
+async def test_making_or_reopening_a_memory_lists_no_notes_on_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def listed(folder: Path) -> list[str]:

@@ -156,13 +156,13 @@ def test_the_session_used_longest_ago_is_dropped(small: PostingsCache) -> None:
     for session in (1, 2, 3):
         lists_of(small, session, 9).keep("tea", np.arange(700))
     assert lists_of(small, 1, 9).find("tea") is None
-    assert lists_of(small, 3, 9).count("tea") == 700
+    assert lists_of(small, 3, 9).counts(["tea"]) == [700]
 
 
 def test_an_import_into_a_session_does_not_fill_memory_with_its_lists(small: PostingsCache) -> None:
     lists_of(small, 1, 9).keep("tea", np.arange(0))
     pages = [(place_of(SessionNo(1), order), "tea and cake") for order in range(400)]
     small.add(pages[:200], after=Seq(9), upto=Seq(10))
-    assert lists_of(small, 1, 10).count("tea") == 200
+    assert lists_of(small, 1, 10).counts(["tea"]) == [200]
     small.add(pages[200:], after=Seq(10), upto=Seq(11))
-    assert lists_of(small, 1, 11).count("tea") is None
+    assert lists_of(small, 1, 11).counts(["tea"]) == [None]

@@ -13,7 +13,7 @@ import pagefault
 from pagefault.model.ids import PageId
 from pagefault.store import precedence
 from pagefault.store.in_memory.index import MemoryIndex
-from pagefault.store.precedence import appending, give_way, giving_way, yields_to_appends
+from pagefault.store.precedence import appending, give_way, giving_way, start_giving_way
 from pagefault.store.store import Store
 
 
@@ -44,7 +44,7 @@ def _in_thread(work: Callable[[], object], *, gives_way: bool = True) -> None:
 
     def run() -> None:
         if gives_way:
-            yields_to_appends()
+            start_giving_way()
         try:
             work()
         except BaseException as failure:
@@ -61,7 +61,7 @@ def test_a_search_goes_on_once_the_append_is_done(monkeypatch: pytest.MonkeyPatc
     waits, order = _waits(monkeypatch), list[str]()
 
     def search() -> None:
-        yields_to_appends()
+        start_giving_way()
         give_way()
         order.append("searched")
 

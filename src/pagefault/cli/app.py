@@ -170,8 +170,8 @@ def called(name: str) -> str:
 
 
 async def names_of(memory: Memory, *, briefly: bool = False) -> dict[str, str]:
-    """The name of each session and region, by its id, or the short one that lists show; the id if
-    it has no name.
+    """The name of each session and region by its id, if `briefly` the short one that lists show;
+    the id of one without a name.
     """
     rows = await memory.sessions()
     if briefly:
@@ -230,8 +230,8 @@ async def find_kept(memory: Memory, name: str | None) -> str:
 
 
 async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -> SessionRow:
-    """The session with that name or id; without one, the most recently used that is not a fork. Of
-    a session and those that `restore` made of it, a name opens the one used last.
+    """The session with that name or id; without one, the last conversation. Of a session and
+    those that `restore` made of it, a name opens the one used last.
 
     An unambiguous prefix of either, or of an imported title, is enough, unless it must be named
     `in_full`, for irreversible commands. So is the name of a proxied session without the proxy's
@@ -242,7 +242,7 @@ async def find_row(memory: Memory, name: str | None, *, in_full: bool = False) -
 
     rows = await memory.sessions()
     if name is None:
-        return await _used_last(memory, rows)
+        return await _last_conversation(memory, rows)
     by_id = [row for row in rows if row.session_id == name]
     by_name = [row for row in rows if row.name == name]
     if not in_full and (row := meant(by_name)) is not None:
@@ -292,14 +292,12 @@ def _session_last(name: str, rows: Sequence[SessionRow]) -> str:
     return f"the session comes first: `{shlex.join(words)}`"
 
 
-async def _used_last(memory: Memory, rows: Sequence[SessionRow]) -> SessionRow:
-    """The first of these that is neither a fork nor notes of MCP clients, if there is one. Raises
-    `SessionNotFound`.
-    """
+async def _last_conversation(memory: Memory, rows: Sequence[SessionRow]) -> SessionRow:
+    """What a command without a SESSION means. Raises `SessionNotFound` if there is no session."""
     from pagefault.service.lookup.names import not_found
-    from pagefault.views.titles import talked_last
+    from pagefault.views.titles import last_conversation
 
-    row = await talked_last(memory, rows)
+    row = await last_conversation(memory, rows)
     if row is None:
         missing = not_found("", rows)
         missing.args = ("there is no session here yet",)

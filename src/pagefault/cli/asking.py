@@ -208,7 +208,7 @@ def ask(
             judging = await memory.reranking()
             if judging is not None and judging.failure:
                 app.term.note(f"ordered by words alone: {judging.failure}")
-            told = {
+            told: dict[str, Any] = {
                 "session": session.called if session else None,
                 "query": query,
                 "total": result.total,
@@ -216,8 +216,9 @@ def ask(
                 "tokens": result.tokens,
                 "hits": await _hits(memory, session, result, titled=not app.as_json),
             }
-            by_kin = {} if app.as_json else {"is_by_kin": await _is_by_kin(memory, query, result)}
-            return told | by_kin
+            if not app.as_json:
+                told["is_by_kin"] = await _is_by_kin(memory, query, result)
+            return told
 
     found = app.run(read())
     if app.as_json:
@@ -268,9 +269,9 @@ async def _for_people(
     memory: Memory, hits: Sequence[SearchHit], everywhere: bool
 ) -> tuple[SearchHit, ...]:
     """The hits of a table, in its order."""
-    from pagefault.views.sources import sources_first, telling
+    from pagefault.views.sources import sources_first, worth_showing
 
-    hits = telling(hits)
+    hits = worth_showing(hits)
     if everywhere:
         # By the relevance that is printed, which is not the rank: a low coverage caps it.
         hits = await sources_first(memory, sorted(hits, key=lambda hit: -round(hit.relevance, 2)))
@@ -278,7 +279,7 @@ async def _for_people(
 
 
 async def _is_by_kin(memory: Memory, query: str, result: SearchResult) -> bool:
-    """Whether words matched, but in no page one of the query itself."""
+    """Whether words matched, but no page has a word of the query itself."""
     from pagefault.model.errors import ArchiveMissing, RecordGone
     from pagefault.recall.excerpt import has_word
 
@@ -403,7 +404,7 @@ def _print(app: App, found: dict[str, Any]) -> None:
 
 
 def _columns(hits: list[dict[str, Any]], *, everywhere: bool, is_ranked: bool) -> dict[str, str]:
-    """The columns that some hit has something for, with the fields that they show."""
+    """The columns that some hit fills, each with the field that it shows."""
     is_imported = any(hit["source"] for hit in hits)
     wanted = (
         (everywhere, "session", "session"),
@@ -422,7 +423,7 @@ def _columns(hits: list[dict[str, Any]], *, everywhere: bool, is_ranked: bool) -
 
 
 def _is_known(hits: list[dict[str, Any]]) -> bool:
-    """Whether it is known what the window holds: a proxy's client decides for itself."""
+    """Whether it is known what the window holds. The client of a proxy decides that itself."""
     return any(hit["resident"] is not None for hit in hits)
 
 

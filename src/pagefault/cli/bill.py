@@ -76,29 +76,38 @@ def bill(
     if app.as_json:
         app.term.data(told.to_dict())
         return
-    total = told.total
-    if not total.requests:
+    if not told.total.requests:
         app.term.note("no requests were sent yet, so there is nothing to bill")
         return
+    _print(app, told, by)
+
+
+_NUMBERS: Final = "requests tokens cost"
+_SPARE: Final = ("requests", "tokens")
+
+
+def _print(app: App, told: Bill, by: str) -> None:
+    """The rows, the parts of their cost, and why caches were missed."""
     from pagefault.pack.bill import MISSES, PARTS
     from pagefault.service.lookup.names import brief
 
+    total = told.total
     room = app.term.width // 3
     rows = [*told.rows, total] if len(told.rows) > 1 else told.rows
     names = ["total" if row is total else cut(brief(row.of), room) for row in rows]
     heads = [by, "requests", "sent", "cached", "cost", "compared", "without us", "cached", "saved"]
-    shown = len(heads) if total.is_priced else 3  # the rest depends on prices
+    columns = len(heads) if total.is_priced else 3  # the rest depends on prices
     app.term.table(
-        heads[:shown],
-        [_cells(row, name)[:shown] for row, name in zip(rows, names, strict=True)],
+        heads[:columns],
+        [_cells(row, name)[:columns] for row, name in zip(rows, names, strict=True)],
         right="requests sent cached cost compared without us saved",
         spare=("compared", "requests", "sent", "cached", "cached"),
     )
     app.term.line("")
-    shown = 4 if total.is_priced else 3
+    columns = 4 if total.is_priced else 3
     app.term.table(
-        ["of the cost" if total.is_priced else "of that", "requests", "tokens", "cost"][:shown],
-        [_part(words, getattr(total, name))[:shown] for name, words in PARTS.items()],
+        ["of the cost" if total.is_priced else "of that", "requests", "tokens", "cost"][:columns],
+        [_part(words, getattr(total, name))[:columns] for name, words in PARTS.items()],
         right=_NUMBERS,
         spare=_SPARE,
     )
@@ -113,10 +122,6 @@ def bill(
         )
     for line in _notes(told):
         app.term.note(line)
-
-
-_NUMBERS: Final = "requests tokens cost"
-_SPARE: Final = ("requests", "tokens")
 
 
 def _priced(text: str) -> tuple[str, float]:

@@ -37,7 +37,7 @@ def faults(
 ) -> None:
     """List the page faults of a session, with their outcomes.
 
-    Without SESSION, the last one used (forks excluded).
+    Without SESSION, the last one used (forks and MCP notes excluded).
 
     JSON is a list of objects, oldest first: session, turn, page_id, level, reason, tokens, outcome
     (served, already_mapped or refused), code and why (of a refusal), faults_left, at. With --by, a

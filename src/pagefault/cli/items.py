@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def items(app: App, session_name: str | None, message: int | None) -> None:
     """List a conversation by kind, and show what a proxy's client sent, as it sent it.
 
-    Without SESSION, of the last one used (forks excluded). Kinds are message, call, result,
-    reasoning, media and opaque (which only its provider can read).
+    Without SESSION, of the last one used (forks and MCP notes excluded). Kinds are message, call,
+    result, reasoning, media and opaque (which only its provider can read).
 
     Items are in order. `message_seq` is the record of the log that has the client's own JSON of the
     message, 0 if there is none.

@@ -37,8 +37,8 @@ WHEN = """WHEN is a turn (12: at its end), a record (seq:345), a checkpoint
     cls=Command,
     help=f"""Show what the window held at some time.
 
-    Without SESSION, in the last one used (forks excluded). {WHEN} Messages after the last request
-    are among the pages, but not in its tokens.
+    Without SESSION, in the last one used (forks and MCP notes excluded). {WHEN} Messages after the
+    last request are among the pages, but not in its tokens.
 
     JSON: {{session, seq, turn, at, epoch, request, request_tokens, window_tokens, pinned, pages:
     [{{page_id, level, tokens, place}}], relayed}}; `place` is turn, recalled, core, summary, kept,
@@ -67,8 +67,8 @@ def at(app: App, session_name: str | None, when: str | None) -> None:
     cls=Command,
     help=f"""Show what changed in the window from A to B.
 
-    Without SESSION, of the last one used (forks excluded). A and B are times as in `pagefault at`.
-    {WHEN}
+    Without SESSION, of the last one used (forks and MCP notes excluded). A and B are times as in
+    `pagefault at`. {WHEN}
 
     JSON: {{session, before, after, tokens, epochs, entered: [page], left: [page], levels:
     [{{page_id, before, after}}]}}; `before` and `after` are as in `at --json` without its pages,
@@ -132,7 +132,8 @@ def diff(app: App, session_name: str | None, before: str | None, after: str | No
 def history(app: App, session_name: str, page_id: str, actor: str | None) -> None:
     """Everything that happened to a page, or to all pages, oldest first.
 
-    SESSION may be left out before PAGE: then it is the last one used (forks excluded).
+    SESSION may be left out before PAGE: then it is the last one used (forks and MCP notes
+    excluded).
 
     Created, recalled, faulted at a level, evicted by an epoch, pinned, cited: with the record, the
     turn, the time, who did it, and the record that led to it.

@@ -78,7 +78,7 @@ def ls(
 ) -> None:
     """List the latest pages of a session, in order.
 
-    Without SESSION, the last one used (forks excluded).
+    Without SESSION, the last one used (forks and MCP notes excluded).
 
     JSON: {session, proxied, total, pages: [{page_id, turn, role, kind, speaker, occurred_at,
     tokens, importance, origin, tier, at, part, parts, resident, pinned, history (its text was

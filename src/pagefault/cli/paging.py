@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 def goal(app: App, session: str | None, text: str | None, clear: bool) -> None:
     """Set the goal that stays in a session's window; without TEXT, show it.
 
-    Without SESSION, that of the one used last (forks excluded); a TEXT of several words, which
-    names no session, may stand alone. It is a pinned page until the next goal replaces it, or
-    --clear ends it.
+    Without SESSION, that of the one used last (forks and MCP notes excluded); a TEXT of several
+    words, which names no session, may stand alone. It is a pinned page until the next goal replaces
+    it, or --clear ends it.
 
     JSON: {session, goal (a page's id, or null), text (of that page, or null), proxied (then it is
     quoted with the next message, unless the client's request shows it)}.
@@ -117,7 +117,7 @@ async def _goal_of(memory: Memory, session: Session) -> dict[str, Any]:
 def undo(app: App, session: str | None) -> None:
     """Undo the newest pin, unpin or goal, the claims of a message, or a ruling on one.
 
-    Without SESSION, in the last one used (forks excluded).
+    Without SESSION, in the last one used (forks and MCP notes excluded).
 
     What it replaced stands again, unless it was forgotten or edited since. Repeated, it undoes the
     one before; `pagefault redo` restores it. Nothing that was said changes.

@@ -31,7 +31,7 @@ def report(app: App, session_name: str | None, target: Path) -> None:
 
     The page needs no network and no script, and can be printed. It quotes the conversation: what
     counts as a secret is removed first, and a later `pagefault forget` does not reach into it.
-    Without SESSION, the last one used (forks excluded).
+    Without SESSION, the last one used (forks and MCP notes excluded).
 
     JSON: the same as values, without a file: {name, session_id, turns, window_tokens, map:
     {messages, requests, columns, rows}, answers, claims, bill, concerns, …}.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def sent(app: App, session_name: str | None, turn: int | None, number: int | None) -> None:
     """Show a past request, byte for byte as it was packed: the last of a turn, or by number.
 
-    Without SESSION, of the last one used (forks excluded).
+    Without SESSION, of the last one used (forks and MCP notes excluded).
 
     If part of it was forgotten since, it says so and shows the rest. A proxied client's requests
     are its own, and are not kept.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -37,18 +37,21 @@ if TYPE_CHECKING:
     from pagefault.store.allowance import QuotaUse
     from pagefault.views.concerns import Concern
 
-_Read = tuple[
-    "SessionRow",
-    "Status | None",
-    str,
-    "Metrics",
-    "Proxied | None",
-    "EmbeddingStatus | None",
-    bool,
-    "list[QuotaUse]",
-    "list[Concern]",
-    "list[Formed]",
-]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    row: SessionRow
+    control: str
+    now: Status | None  # None if a proxy packs the requests and nobody asked for JSON
+    proxied: Proxied | None
+    metrics: Metrics
+    embedding: EmbeddingStatus | None
+    uses: list[QuotaUse]
+    formed: list[Formed]
+    amiss: list[Concern]
+    is_adopted: bool
+    called: str  # for people
+
 
 _SHOWN = {  # the figures for people; JSON has them all
     "requests": "requests",
@@ -88,7 +91,8 @@ _SHOWN = {  # the figures for people; JSON has them all
 def status(app: App, session_name: str | None, every: bool, per_turn: bool) -> None:
     """Show the state of a session: its window, what came back, what needs attention.
 
-    Without SESSION, the last one used (forks excluded). All figures are folded from the log.
+    Without SESSION, the last one used (forks and MCP notes excluded). All figures are folded from
+    the log.
 
     JSON: {session_id, name, turns, pages, window_tokens, request_tokens, mode, control (`pagefault
     mode`), quotas: [{quota, owner, used, limit}] (those that are set, for this session, its tenant
@@ -102,71 +106,74 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool) -> N
     """
     from pagefault.views.concerns import concerns_of
 
-    called = ""
-
-    async def read() -> _Read:
-        nonlocal called
+    async def gather() -> _State:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
-            metrics = await session.metrics(per_turn=per_turn)
-            proxied = await memory.proxied(session)
             row = await find_row(memory, session.session_id)
             control = await memory.control_of(row.session_id)
-            now, embedding = None, await memory.embedding()
-            if proxied is None or app.as_json:  # it counts the next request: not a proxy's
+            metrics = await session.metrics(per_turn=per_turn)
+            proxied = await memory.proxied(session)
+            now = None
+            if proxied is None or app.as_json:  # it counts the next request, which takes long
                 now = replace(await session.status(), control=control)
-            uses = await memory.usage(session.session_id)
-            amiss = await concerns_of(memory, session, metrics, proxied)
-            formed = await session.formations()
-            called = "" if app.as_json else await _called(app.term, memory, row)
-            return (
-                row,
-                now,
-                control,
-                metrics,
-                proxied,
-                embedding,
-                memory.is_adopted,
-                uses,
-                amiss,
-                formed,
+            return _State(
+                row=row,
+                control=control,
+                now=now,
+                proxied=proxied,
+                metrics=metrics,
+                embedding=await memory.embedding(),
+                uses=await memory.usage(session.session_id),
+                formed=await session.formations(),
+                amiss=await concerns_of(memory, session, metrics, proxied),
+                is_adopted=memory.is_adopted,
+                called="" if app.as_json else await _called(app.term, memory, row),
             )
 
-    row, now, control, metrics, proxied, embedding, is_adopted, uses, amiss, formed = app.run(
-        read()
-    )
-    if now is not None and app.as_json:
-        budget = asdict(now.budget) | {
-            "reserved": now.budget.reserved,
-            "used": now.budget.used,
-            "available": now.budget.available,
-        }
-        told = asdict(now) | {"budget": budget, "proxied": None}
-        told |= instead_of_own_window(proxied) if proxied is not None else {}
-        told |= {"embedding": asdict(embedding)} if embedding is not None else {}
-        told |= {"quotas": [use._asdict() for use in uses], "concerns": [asdict(c) for c in amiss]}
-        told |= {"formation": _formation(formed)}
-        app.term.data(told | {"adopted": is_adopted, "metrics": metrics.to_dict()})
+    state = app.run(gather())
+    if app.as_json:
+        app.term.data(_json(state))
         return
-    app.term.line(called)
+    app.term.line(state.called)
     if every:
-        _show_all(app.term, now or row, control, metrics, proxied, embedding, uses)
+        _show_all(app.term, state)
     else:
-        _show(app.term, now or row, control, metrics, proxied, embedding, uses, formed)
-    for one in amiss:
+        _show(app.term, state)
+    for one in state.amiss:
         app.term.warn(f"{one.what} {one.why} {one.do}")
-    if not amiss:
+    if not state.amiss:
         app.term.note("nothing needs attention")
 
 
-async def _called(term: Term, memory: Memory, now: SessionRow) -> str:
+def _json(state: _State) -> dict[str, Any]:
+    now = state.now
+    assert now is not None
+    budget = asdict(now.budget) | {
+        "reserved": now.budget.reserved,
+        "used": now.budget.used,
+        "available": now.budget.available,
+    }
+    told = asdict(now) | {"budget": budget, "proxied": None}
+    if state.proxied is not None:
+        told |= instead_of_own_window(state.proxied)
+    if state.embedding is not None:
+        told["embedding"] = asdict(state.embedding)
+    return told | {
+        "quotas": [use._asdict() for use in state.uses],
+        "concerns": [asdict(one) for one in state.amiss],
+        "formation": _formation(state.formed),
+        "adopted": state.is_adopted,
+        "metrics": state.metrics.to_dict(),
+    }
+
+
+async def _called(term: Term, memory: Memory, own: SessionRow) -> str:
     """What a session is called: its title, if it has one, then its name as it can be typed."""
     from pagefault.service.lookup.names import brief_names
 
-    rows = await memory.sessions()
-    own = [row for row in rows if row.session_id == now.session_id]
-    title = (await shown_titles(memory, own)).get(now.session_id, "")
-    name = named(brief_names(rows).get(now.session_id, now.name)) or now.session_id
+    title = (await shown_titles(memory, [own])).get(own.session_id, "")
+    names = brief_names(await memory.sessions())
+    name = named(names.get(own.session_id, own.name)) or own.session_id
     if not title or title == name:
         return term.style(name, "bold")
     return f"{term.style(one_line(title), 'bold')}  {term.style(name, 'dim')}"
@@ -175,25 +182,14 @@ async def _called(term: Term, memory: Memory, now: SessionRow) -> str:
 _WIDTH: Final = 16  # of the gauge
 
 
-def _show(
-    term: Term,
-    now: Status | SessionRow,
-    control: str,
-    metrics: Metrics,
-    proxied: Proxied | None,
-    embedding: EmbeddingStatus | None,
-    uses: list[QuotaUse],
-    formed: list[Formed],
-) -> None:
-    """What most people want to know, one line each; of a proxied session, `now` is a row."""
-    from pagefault.model.page import SessionRow
-
-    told = metrics.figures
-    rows = [["conversation", f"{plural(now.turns, 'turn')}, {plural(now.pages, 'page')}"]]
-    if proxied is not None:
-        rows += rows_of(proxied)[:4]
-    else:
-        assert not isinstance(now, SessionRow)
+def _show(term: Term, state: _State) -> None:
+    """What most people want to know, one line each."""
+    told, now = state.metrics.figures, state.now
+    talk = now or state.row
+    rows = [["conversation", f"{plural(talk.turns, 'turn')}, {plural(talk.pages, 'page')}"]]
+    if state.proxied is not None:
+        rows += rows_of(state.proxied)[:4]
+    elif now is not None:
         filled = min(_WIDTH, round(_WIDTH * now.request_tokens / now.window_tokens))
         gauge = "█" * filled + "░" * (_WIDTH - filled)
         share = now.request_tokens / now.window_tokens
@@ -201,8 +197,8 @@ def _show(
         rows += [["window", f"{gauge} {size}"], ["pages", pages_of(now)]]
         if now.pinned:
             rows.append(["pinned", ", ".join(now.pinned)])
-    if control != "assist":
-        rows.append(["memory mode", control])
+    if state.control != "assist":
+        rows.append(["memory mode", state.control])
     if told["requests"]:
         survival = told["prefix_survival"]
         is_followed = survival is not None and told["requests"] > 1
@@ -219,13 +215,13 @@ def _show(
         rows.append(
             ["recalls", f"{told['recalls']:,}, {wrong or 'none'} contradicted by the next message"]
         )
-    if embedding is not None:
-        rows.append(["vectors", _vectors(embedding)])
-    told = _formation(formed)
+    if state.embedding is not None:
+        rows.append(["vectors", _vectors(state.embedding)])
+    told = _formation(state.formed)
     if told["ranges"] != told["due"]:
         done = f"{told['formed']:,} of {plural(told['ranges'], 'range')} formed"
         rows.append(["memory", f"{done}, at a cost of {told['tokens']:,} tokens"])
-    rows += _quotas(one for one in uses if _matters(one))
+    rows += _quotas(one for one in state.uses if _matters(one))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         term.line(f"  {term.style(name.ljust(width), 'dim')}  {value}")
@@ -250,23 +246,13 @@ def _quotas(uses: Iterable[QuotaUse]) -> list[list[str]]:
     ]
 
 
-def _show_all(
-    term: Term,
-    now: Status | SessionRow,
-    control: str,
-    metrics: Metrics,
-    proxied: Proxied | None,
-    embedding: EmbeddingStatus | None,
-    uses: list[QuotaUse],
-) -> None:
+def _show_all(term: Term, state: _State) -> None:
     """Every figure, with its target if it has one."""
-    from pagefault.model.page import SessionRow
-
-    rows = [["turns", f"{now.turns:,}"]]
-    if proxied is not None:
-        rows += [["pages", f"{now.pages:,}"], *rows_of(proxied)]
-    else:
-        assert not isinstance(now, SessionRow)
+    now, control, metrics = state.now, state.control, state.metrics
+    rows = [["turns", f"{(now or state.row).turns:,}"]]
+    if state.proxied is not None:
+        rows += [["pages", f"{(now or state.row).pages:,}"], *rows_of(state.proxied)]
+    elif now is not None:
         share = now.request_tokens / now.window_tokens
         rows += [
             ["pages", pages_of(now)],
@@ -274,9 +260,9 @@ def _show_all(
             ["mode", now.mode if control == "assist" else f"{now.mode}, {control}"],
             ["pinned", ", ".join(now.pinned) or "nothing"],
         ]
-    if embedding is not None:
-        rows.append(["vectors", _vectors(embedding)])
-    rows += _quotas(uses)
+    if state.embedding is not None:
+        rows.append(["vectors", _vectors(state.embedding)])
+    rows += _quotas(state.uses)
     rows.append(["pages by tier", _tiers(metrics.figures["tiers"])])
     rows += [[words, number(metrics.figures[name])] for name, words in _SHOWN.items()]
     rows += [
@@ -340,7 +326,7 @@ def ledger(app: App, session_name: str | None) -> None:
     `tokens`, `cached` and `cost` are predictions; `counted`, `read` and `reported` are the
     provider's figures, ? if it does not report its cache. Costs are in effective input tokens, by
     the configured price list, or else that of the model requested by a proxy's client. Without
-    SESSION, the last one used (forks excluded).
+    SESSION, the last one used (forks and MCP notes excluded).
 
     JSON: {session, prices, calls: [{request, turn, seq, at, change, prompt_tokens, volatile_tokens,
     survival, predicted_cached, predicted_cost, broke, epoch, reported, reported_cost,

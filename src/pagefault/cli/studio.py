@@ -32,7 +32,7 @@ def studio(app: App, session_name: str | None, theme: str, words: bool) -> None:
     It shows the window of each request, pages with filters, claims, what was done, imports that
     await approval, and what needs attention. `?` shows the keys. Nothing is written except by what
     you do there; if another process writes to the session, it says so. NO_COLOR is respected.
-    Without SESSION, the last one used (forks excluded).
+    Without SESSION, the last one used (forks and MCP notes excluded).
     """
     from pagefault.studio import check_installed
 

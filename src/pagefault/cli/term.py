@@ -284,7 +284,7 @@ class Term:
         styled.
         """
         cells = [[joined_lines(cell) for cell in row] for row in rows]
-        rights = {name for name in head if f" {name} " in f" {right} "}
+        rights = {name for name in head if f" {name} " in f" {right} "}  # a name may have blanks
         widths = [
             max([cells_wide(name), *(cells_wide(row[column]) for row in cells)])
             for column, name in enumerate(head)

@@ -17,6 +17,6 @@ ONLY_SESSION: Final = "Only this session: name, id, or an unambiguous prefix of 
 ONLY_SOURCE: Final = "Only pages imported from SOURCE."
 SESSION: Final = (
     "Session: name, id, or an unambiguous prefix of either. Default: the last one used (forks "
-    "excluded)."
+    "and MCP notes excluded)."
 )
 WINDOW: Final = "Token limit of every request."

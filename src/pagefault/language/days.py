@@ -22,7 +22,7 @@ _YEAR_NEEDED: Final = needed(_YEAR)
 _ZEROS: Final = "\u0660\u06f0\u0966\uff10"  # Arabic, Persian, Devanagari, full-width
 _ASCII_DIGITS: Final = {ord(zero) + at: str(at) for zero in _ZEROS for at in range(10)}
 _OTHER_DIGIT: Final = re.compile("[" + "".join(map(chr, _ASCII_DIGITS)) + "]")
-_ENDS: Final = ("d", "d2", "d3", "d4", "d5", "d6")  # the groups of a `span`'s days
+_ENDS: Final = ("d", "d2", "d3", "d4", "d5", "d6")  # groups of `Dates.span`: first and last days
 _UNIT_DAYS: Final = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 
 
@@ -206,8 +206,8 @@ def days_in_digits(query: str) -> Iterator[Days]:
 
 
 def _in_short(query: str, languages: Sequence[Language], today: date | None) -> Iterator[Days]:
-    """Days in digits without a year, and without a month the last one before today, if given: *am
-    14.3.*, *on the 9th*. Only of a question: a page may mean the next one.
+    """Days in digits without a year: *am 14.3.*, *on the 9th*. One without a month is the last such
+    day before today, if that is given. Only of a question: a page may mean the next one.
     """
     if not _DIGIT.search(query):
         return
@@ -218,10 +218,11 @@ def _in_short(query: str, languages: Sequence[Language], today: date | None) -> 
                 yield from filter(None, (_of(None, int(month), number),))
             elif today is not None:
                 earlier = (_before(today, back) for back in range(1, _BACK_TO_THE_SAME_DAY + 1))
-                yield from [_around(day, 0) for day in earlier if day.day == int(number)][:1]
+                last = next((day for day in earlier if day.day == int(number)), None)
+                yield from () if last is None else (_around(last, 0),)
 
 
-_BACK_TO_THE_SAME_DAY: Final = 62  # at most: on the 31st of July, the last one is that of May
+_BACK_TO_THE_SAME_DAY: Final = 61  # at most: on the 31st of July, the last one is that of May
 
 
 @cache

@@ -117,8 +117,7 @@ DUTCH: Final = Language(
         short=(
             r"\b[Oo]p\s+de\s+{d}(?:e|ste|de)\b(?=\s*(?:[,;.!?]|$))|\b[Oo]p\s+{d2}[-/]{m}(?![-/\d])"
         ),
-        doubtful_months=frozenset({"jan"}),  # a name
-        before_a_month=r"(?!)",
+        doubtful_months=frozenset({"jan"}),  # also a name
         seasons=("lente|voorjaar", "zomer", "herfst|najaar", "winter"),
         ordinals={"eerste": 1, "tweede": 2, "derde": 3, "vierde": 4, "laatste": -1},
         parts={"begin": "early", "half|midden|medio": "mid", "einde?": "late"},

@@ -106,8 +106,7 @@ ITALIAN: Final = Language(
             r"(?:\s+(?:del\s+)?{y}\b)?|\b(?P<d3>\d{1,2})\s*[-–]\s*(?P<d4>\d{1,2})\s+{month2}\b\.?(?:\s+(?:del\s+)?{y2}\b)?"
         ),
         short=r"\b[Ii]l\s+{d}(?=\s*(?:[,;.!?]|$))|\b[Ii]l\s+{d2}/{m}(?![/\d])",
-        doubtful_months=frozenset({"mar", "ago"}),  # the sea, a needle
-        before_a_month=r"(?!)",
+        doubtful_months=frozenset({"mar", "ago"}),  # also the sea and a needle
         seasons=("primavera", "estate", "autunno", "inverno"),
         ordinals={
             "prim[oa]|1[°ºª]": 1,

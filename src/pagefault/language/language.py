@@ -105,7 +105,7 @@ class Dates:
     parts: Mapping[str, str] = field(default_factory=dict)  # to "early", "mid", "late"
     date: str = ""
     part: str = ""  # of a month
-    span: str = ""  # of a month, from its group `d` to `d2`, in digits; in other branches `d3` to `d4`, `d5` to `d6`
+    span: str = ""  # of a month, in digits: groups `d` to `d2`, `d3` to `d4`, `d5` to `d6`
     nth: str = ""  # the weekday, weekend or week of a month
     season: str = ""
     last_season: str = ""
@@ -123,7 +123,7 @@ class Dates:
     after_holiday: str = ""
     short: str = ""  # `{d}`, and perhaps a number `{m}` of a month, in digits; case counts
     doubtful_months: Set[str] = frozenset()  # lower-case ones that are also other words
-    before_a_month: str = ""  # what marks such a word as a month
+    before_a_month: str = r"(?!)"  # what marks such a word as a month; by default nothing
 
 
 def words(text: str) -> frozenset[str]:

@@ -1,8 +1,7 @@
-"""What a regular expression cannot match without.
+"""Literal strings without which a regular expression cannot match.
 
-Looking for a few literal strings in a text takes a fraction of the time of a search, and rules most
-texts out (Cox, "Regular Expression Matching with a Trigram Index", 2012, derives such strings in
-the same way).
+To look for a few strings in a text takes a fraction of the time of a search, and rules most texts
+out. Cox, "Regular Expression Matching with a Trigram Index" (2012), derives trigrams likewise.
 """
 
 from __future__ import annotations
@@ -13,18 +12,21 @@ from importlib import import_module
 from typing import Any
 
 Literals = frozenset[str]
-"""Strings of which every matched text contains at least one."""
+"""Strings of which a text must contain at least one to match."""
 
 
 def needed(pattern: str) -> tuple[Literals, ...]:
-    """Sets of strings: a text that has none of one of them has no match. The smallest first."""
-    # The parser is no public module. Hypothesis, among others, builds on it too.
+    """The sets of strings that a text needs to match; the smallest first, as they take the least
+    time to look for. Case counts: parts of the pattern with flags of their own need nothing.
+    """
+    # The parser is not public. Hypothesis, among others, relies on it too.
     parsed = import_module("re._parser").parse(pattern)
     each = [] if parsed.state.flags & re.IGNORECASE else _of(parsed)
     return tuple(sorted(dict.fromkeys(each), key=len))
 
 
 def may_match(text: str, each: Iterable[Literals]) -> bool:
+    """Whether a text contains a string of each set. If not, the pattern does not match it."""
     return all(any(map(text.__contains__, some)) for some in each)
 
 
@@ -41,8 +43,8 @@ def _of(items: Iterable[tuple[Any, Any]]) -> list[Literals]:
             run = ""
         match kind:
             case "SUBPATTERN":
-                _, added, _, inner = argument
-                found += [] if added & re.IGNORECASE else _of(inner)
+                _, flags, _, inner = argument
+                found += [] if flags else _of(inner)
             case "ATOMIC_GROUP":
                 found += _of(argument)
             case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
@@ -58,5 +60,5 @@ def _of(items: Iterable[tuple[Any, Any]]) -> list[Literals]:
 
 
 def _rarity(some: Literals) -> tuple[int, int]:
-    """Of several sets the one with the longest strings, then the fewest, is the rarest by guess."""
+    """Longer strings are presumably rarer in texts, and so are fewer of them."""
     return min(map(len, some)), -len(some)

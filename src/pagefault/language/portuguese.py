@@ -109,8 +109,9 @@ PORTUGUESE: Final = Language(
             r"|\b(?P<d5>\d{1,2})\s*[-–]\s*(?P<d6>\d{1,2})\s+(?:de\s+)?{month2}\b\.?(?:\s+(?:de\s+|do\s+)?{y2}\b)?"
         ),
         short=r"\b(?:[Nn]o\s+)?[Dd]ia\s+{d}(?=\s*(?:[,;.!?]|$))|\b(?:[Nn]o\s+[Dd]ia|[Ee]m)\s+{d2}/{m}(?![/\d])",
-        doubtful_months=frozenset({"mar", "mai", "set", "out", "ago", "jan"}),  # the sea; names
-        before_a_month=r"(?!)",
+        doubtful_months=frozenset(
+            {"mar", "mai", "set", "out", "ago", "jan"}
+        ),  # other words, and a name
         seasons=("primavera", "ver[ãa]o", "outono", "inverno"),
         ordinals={
             "primeir[oa]": 1,

@@ -150,7 +150,6 @@ SPANISH: Final = Language(
             r"\b(?:{n}\s+)?{unit}\s+después\s+de(?:l|\s+la|\s+los)?\s+{holiday}\b(?:\s+(?:de\s+|del\s+)?{y}\b)?"
         ),
         doubtful_months=frozenset({"mar", "set"}),  # the sea: a month only with a day or a year
-        before_a_month=r"(?!)",
         seasons=("primavera", "verano", "otoño", "invierno"),
         ordinals={
             "primer[oa]?": 1,

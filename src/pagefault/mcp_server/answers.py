@@ -67,7 +67,7 @@ from pagefault.service.packs.request import asked_for
 from pagefault.service.session import Session
 from pagefault.service.turn.archival import ArchivalNote
 from pagefault.service.turn.core_memory import CoreSection
-from pagefault.views.titles import talked_last
+from pagefault.views.titles import last_conversation
 
 CHANNEL: Final = MCP.removeprefix(TOOL_PREFIX)
 """The name of the tool whose word it is what comes in this way. What stood before a client's model
@@ -364,7 +364,7 @@ class Answers:
         else:
             sessions = tuple(row.session_id for row in await self._seen.rows())
         if pack_type == PackType.HANDOFF and not session:
-            last = await talked_last(self._memory, await self._seen.rows())
+            last = await last_conversation(self._memory, await self._seen.rows())
             sessions = () if last is None else (last.session_id,)
         commits: Sequence[Commit] = ()
         if git_range:
@@ -721,7 +721,7 @@ def note_told(one: ArchivalNote, *, relevance: float) -> NoteTold:
 
 
 def _pack_told(pack: ContextPack, waiting: Sequence[ImportedSession]) -> tuple[PackTold, str]:
-    """A pack as data and as a text, with what is left out as long as nobody approves it."""
+    """A pack as data and as text, with the imported sessions that await approval."""
     sections: dict[str, tuple[LineTold, ...]] = {}
     for name, line in pack.lines:
         told = LineTold(text=line.text, cites=line.cites)
@@ -739,10 +739,8 @@ def _pack_told(pack: ContextPack, waiting: Sequence[ImportedSession]) -> tuple[P
     if waiting:
         sources = dict.fromkeys(one.source for one in waiting)
         commands = "; ".join(f"pagefault import approve --in {one}" for one in sources)
-        text += (
-            f"\n\n{counted(len(waiting), 'imported session')} left out until the user approves: "
-        )
-        text += commands
+        left_out = f"{counted(len(waiting), 'imported session')} left out"
+        text += f"\n\n{left_out} until the user approves: {commands}"
     return data, text
 
 

@@ -79,7 +79,8 @@ class VisibleSessions:
         rows = await self.rows()
         by_id = [row for row in rows if row.session_id == handle]
         found = by_id or [row for row in rows if row.name == handle]
-        briefly = [] if found else [row for row in rows if handle in briefs(row.name)]
-        if not found and len(briefly) != 1:
-            raise SessionNotFound(handle)
-        return (found or briefly)[0]
+        if not found:
+            found = [row for row in rows if handle in briefs(row.name)]
+            if len(found) != 1:
+                raise SessionNotFound(handle)
+        return found[0]

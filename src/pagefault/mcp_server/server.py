@@ -311,7 +311,7 @@ class Tools:
         self, session: Handle = "", max_tokens: MaxTokens = TOKENS
     ) -> Annotated[CallToolResult, PackTold]:
         """What it takes to go on with a session: what changed, what failed, what is next, what was
-        decided and said last. Without a session it is the one that was used last.
+        decided and said last. Without a session it is that of the last conversation.
         """
         return _told(
             *await self._answers().pack(PackType.HANDOFF, session=session, max_tokens=max_tokens)

@@ -1,11 +1,10 @@
 """Fast construction of frozen values.
 
-In a frozen dataclass an assignment is refused, so the `__init__` that `dataclasses` makes calls
-`object.__setattr__` for each field. Every message becomes half a dozen values with ten to twenty
-fields, and those calls were a tenth of its cost. With `fast_init`, an object is of a subclass while
-its fields are set, one that allows assignments, and the interpreter stores each field directly.
-Then it is of its own class, and frozen, before anybody else has it. Objects of an heir are made as
-`dataclasses` makes them.
+A frozen dataclass refuses assignments, so the `__init__` that `dataclasses` makes calls
+`object.__setattr__` for each field. Every message becomes half a dozen values with up to two dozen
+fields, and those calls would be a tenth of its cost. With `fast_init`, an object belongs to a
+subclass that allows assignments while its fields are set, and the interpreter stores each field
+directly. It gets its own class back, and is frozen, before the caller or `__post_init__` sees it.
 """
 
 from __future__ import annotations
@@ -19,10 +18,13 @@ _SET: Final = object.__setattr__
 
 
 def fast_init(cls: type[T]) -> type[T]:
-    """A decorator for a frozen dataclass with slots that is made for every message. What `__init__`
-    takes and does stays as `dataclasses` defines it. A field has no default factory.
+    """Decorate a frozen dataclass with slots that every message makes objects of. What `__init__`
+    takes and does stays as `dataclasses` defines it. Each field is an argument of `__init__`, and
+    has no default factory. Objects of a subclass are made as `dataclasses` makes them.
     """
     data: Any = cls
+    # One slot of a type serves assignment and deletion: with `__setattr__` alone, each assignment
+    # is still dispatched in Python, and nothing is gained.
     unfrozen = type(
         f"_Unfrozen{cls.__name__}",
         (cls,),
@@ -30,17 +32,18 @@ def fast_init(cls: type[T]) -> type[T]:
     )
     space = {"__name__": cls.__module__, "_set": _SET, "_unfrozen": unfrozen, "_own": cls}
     space["_slowly"] = data.__init__
-    taken: dict[bool, list[str]] = {False: [], True: []}  # by whether only a keyword gives it
+    positional, keyword = ["self"], list[str]()
     for one in fields(data):
+        assert one.init, f"{cls.__name__}.{one.name}"
         assert one.default_factory is MISSING, f"{cls.__name__}.{one.name}"
         default = "" if one.default is MISSING else f"=_default_{one.name}"
         space[f"_default_{one.name}"] = one.default
-        taken[one.kw_only is True].append(one.name + default)
-    named = ["*", *taken[True]] if taken[True] else []
-    each = [f"{one.name}={one.name}" for one in fields(data)]
+        (keyword if one.kw_only else positional).append(one.name + default)
+    parameters = [*positional, "*", *keyword] if keyword else positional
+    each = ["self", *(f"{one.name}={one.name}" for one in fields(data))]
     lines = [
-        f"def __init__({', '.join(['self', *taken[False], *named])}):",
-        f" if self.__class__ is not _own: return _slowly({', '.join(['self', *each])})",
+        f"def __init__({', '.join(parameters)}):",
+        f" if self.__class__ is not _own: return _slowly({', '.join(each)})",
         " _set(self, '__class__', _unfrozen)",
         *(f" self.{one.name} = {one.name}" for one in fields(data)),
         " self.__class__ = _own",

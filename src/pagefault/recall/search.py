@@ -298,8 +298,8 @@ class Searcher:
         return SearchResult(tuple(map(_hit, shown, relevances)), total)
 
     def moment(self) -> AbstractContextManager[object]:
-        """Within this block this thread's searches and their sequels see one snapshot of the index,
-        unless a model is asked: it may call a server.
+        """Within this block, searches of this thread and their sequels see one snapshot of the
+        index, unless a model takes part: it may call a server, and no snapshot is kept so long.
         """
         asks_a_model = self._semantic is not None or self._rerank is not None
         return nullcontext() if asks_a_model else self._index.moment()
@@ -585,7 +585,7 @@ def _elsewhere(places: NDArray[np.int64], passed: frozenset[int]) -> NDArray[np.
 
 def copies(ranking: Ranking, groups_max: int) -> tuple[list[list[int]], int]:
     """Group the rows whose pages have the same content as the group's first and cover as much of
-    the question by their own words: the first groups, and how many there are.
+    the question by their own words. Returns the first `groups_max` groups, and the number of all.
 
     Only pages found by their own words: `Yes!` means something else after every question.
     """
@@ -596,7 +596,7 @@ def copies(ranking: Ranking, groups_max: int) -> tuple[list[list[int]], int]:
     leading: dict[int, list[list[int]]] = {}
     total = 0
     for row, key in enumerate(buckets):
-        if key not in shared or own[row] <= 0:  # as nearly all: without a list for each
+        if key not in shared or own[row] <= 0:  # nearly all rows: no list for each
             if total < groups_max:
                 groups.append([row])
             total += 1

@@ -51,7 +51,7 @@ from pagefault.service.window.run_summary import summariser
 from pagefault.service.window.sources import Sources
 from pagefault.service.window.state import SessionState
 from pagefault.store.api import BlobStore, EventLog, PageFilter, PageIndex
-from pagefault.store.precedence import yields_to_appends
+from pagefault.store.precedence import start_giving_way
 
 if TYPE_CHECKING:
     import numpy as np
@@ -199,7 +199,7 @@ class Runtime:
     # Few, because each search takes some megabytes for a moment, and a thread keeps its peak.
     searching: Executor = field(
         default_factory=lambda: ThreadPoolExecutor(
-            2, thread_name_prefix="pagefault-search", initializer=yields_to_appends
+            2, thread_name_prefix="pagefault-search", initializer=start_giving_way
         )
     )
 

@@ -1,9 +1,9 @@
 """Searches give way to appends.
 
-A process runs one thread of Python at a time. An append lets go of the interpreter some fifty
+A process runs one thread of Python at a time. An append releases the interpreter's lock some fifty
 times: at each statement, at the sync, on its way to the writing thread and back. Each time, a
-thread that searches may take it, and keep it for the interpreter's switch interval, 5 ms. So one
-that searches looks between its steps whether an append is under way, and waits until one is done.
+thread that searches may take the lock, and keep it for the switch interval, 5 ms. So a search
+checks between its steps whether an append is under way, and waits until one is done.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from contextlib import contextmanager
 from typing import Final
 
 RUN_S: Final = 0.0001
-"""How long a search runs before it waits again: appends without a pause slow it, to half its pace
-or so, and do not stop it.
+"""How long a search runs before it waits again. So appends without a pause slow it to about half
+its pace, and do not stop it.
 """
 
 WAIT_S: Final = 0.005
-"""How long it waits for an append, at most; one that takes longer is not waited for again. Many
-messages in one batch, or a slow disk, are no reason to search later.
+"""How long a search waits, at most. An append that takes longer is not waited for again: a large
+batch or a slow disk must not hold up a search.
 """
 
 
 class _Search(threading.local):
     waits = False  # whether this thread gives way
-    until = 0.0  # it runs until then
-    unawaited = 0  # the value of `_Appends.begun` when it last waited in vain
+    runs_until = 0.0  # by the monotonic clock: it does not wait before
+    given_up = 0  # the value of `_Appends.begun` when it last waited in vain
 
 
 class _Appends:
@@ -46,7 +46,9 @@ _appends: Final = _Appends()
 
 @contextmanager
 def appending() -> Iterator[None]:
-    """An append is under way in this block."""
+    """An append is under way in this block. Blocks may nest, and count apart: a message is drafted
+    and written in one, and written in another within it.
+    """
     with _appends.done:
         _appends.begun += 1
         _appends.under_way += 1
@@ -58,14 +60,16 @@ def appending() -> Iterator[None]:
             _appends.done.notify_all()
 
 
-def yields_to_appends() -> None:
-    """From here on this thread waits where it calls `give_way`. It may not run an event loop."""
+def start_giving_way() -> None:
+    """From here on, this thread waits where it calls `give_way`. Not for a thread with an event
+    loop: appends start there.
+    """
     _search.waits = True
 
 
 @contextmanager
 def giving_way(*, waits: bool) -> Iterator[None]:
-    """Whether this thread waits in this block: not if it holds what an append needs."""
+    """Within this block, this thread waits or not. It must not if it holds what an append needs."""
     before, _search.waits = _search.waits, waits
     try:
         yield
@@ -74,12 +78,12 @@ def giving_way(*, waits: bool) -> Iterator[None]:
 
 
 def give_way() -> None:
-    """Between two steps of a search: wait if an append is under way."""
-    if not _appends.under_way or not _search.waits or _search.unawaited == _appends.begun:
+    """Wait if an append is under way. Called between two steps of a search."""
+    if not _appends.under_way or not _search.waits or _search.given_up == _appends.begun:
         return
-    if time.monotonic() < _search.until:
+    if time.monotonic() < _search.runs_until:
         return
     with _appends.done:
         if _appends.under_way and not _appends.done.wait(WAIT_S):
-            _search.unawaited = _appends.begun
-    _search.until = time.monotonic() + RUN_S
+            _search.given_up = _appends.begun
+    _search.runs_until = time.monotonic() + RUN_S

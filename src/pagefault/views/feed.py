@@ -54,7 +54,7 @@ from pagefault.views.shown import (
     WindowView,
     WorkView,
 )
-from pagefault.views.sources import sources_first, telling
+from pagefault.views.sources import sources_first, worth_showing
 from pagefault.views.texts import WHY_FOUND, Clean, SessionTexts, who_said
 from pagefault.views.titles import client_of, title_of
 from pagefault.views.windows import line_of, window_of
@@ -296,7 +296,7 @@ class Feed:
         """
         query = parsed(words)
         hits = [] if query is None else list((await self.found(query, limit=limit)).hits)
-        return list(telling(hits))
+        return list(worth_showing(hits))
 
     # --- the whole memory -----------------------------------------------------------------------
 

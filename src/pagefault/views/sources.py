@@ -1,4 +1,4 @@
-"""The hits of a search as lists for people have them."""
+"""Which hits of a search lists for people show, and in which order."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from pagefault.recall.search import SearchHit
 from pagefault.service.memory import Memory
 from pagefault.views.shown import HitView
 
-# Only in lists for people: the ranking itself is measured, and an answer that quotes a page does
-# bear on the question. But a reader who sees the same words twice wants to see first who said them.
-
-
 H = TypeVar("H", SearchHit, HitView)
 
 
-def telling(hits: Sequence[H]) -> Sequence[H]:
+def worth_showing(hits: Sequence[H]) -> Sequence[H]:
     """The hits without those whose relevance is printed as 0.00; all, if there are no others."""
     return [hit for hit in hits if round(hit.relevance, 2)] or hits
+
+
+# Only in lists for people: the ranking itself is measured, and an answer that quotes a page does
+# bear on the question. But a reader who sees the same words twice wants to see first who said them.
 
 
 async def sources_first(memory: Memory, hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:

@@ -1,5 +1,5 @@
 """Session titles for people: the name that somebody gave, else the first words; and which session
-was talked in last.
+is the last conversation.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ async def titles_by_words(
     return await asyncio.to_thread(look)
 
 
-async def talked_last(memory: Memory, rows: Sequence[SessionRow]) -> SessionRow | None:
-    """The first of these rows that is neither a fork nor a session of what MCP clients noted; if
-    there is none, the first that is no fork.
+async def last_conversation(memory: Memory, rows: Sequence[SessionRow]) -> SessionRow | None:
+    """The first of these rows, the most recently used first, that is neither a fork nor notes of
+    MCP clients alone; if there is none, the first that is no fork.
     """
     apart = forked(rows)
     whole = [row for row in rows if row.session not in apart]
@@ -70,7 +70,7 @@ async def talked_last(memory: Memory, rows: Sequence[SessionRow]) -> SessionRow 
 
 
 def _are_notes(memory: Memory, row: SessionRow) -> bool:
-    """By the first page and the last."""
+    """Whether MCP clients wrote the first page and the last: nobody reads all pages for this."""
     runtime = memory._runtime
     ends = [
         page

@@ -96,7 +96,7 @@ def brief_names(rows: Sequence[SessionRow]) -> dict[str, str]:
     taken = Counter(one for each in all_briefs.values() for one in each)
 
     def is_free(one: str, own: str) -> bool:
-        """Whether no other name begins so, but for those of an import's own branches."""
+        """Whether no other name begins so, except those of an import's own branches."""
         begun, own = one.casefold(), own.casefold()
         after = (plain[at] for at in range(bisect_left(plain, begun), len(plain)))
         begin_so = takewhile(lambda name: name.startswith(begun), after)
@@ -113,7 +113,7 @@ def brief_names(rows: Sequence[SessionRow]) -> dict[str, str]:
 
 def begun_by(name: str, rows: Sequence[SessionRow]) -> list[SessionRow]:
     """The sessions whose name or id begins so; of a proxied one's, each part may be the beginning,
-    as in `8f1c2d@~0b67`. None for an empty name.
+    as in `8f1c2d@~0b67`. The short name of one import alone means that one. None for an empty name.
     """
     begun = name.casefold()
     typed = _TYPED.fullmatch(begun)

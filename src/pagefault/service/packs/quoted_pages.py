@@ -48,13 +48,13 @@ _DONE: Final = {
 
 
 class Quoted:
-    """Pages as evidence. In a pack of several sessions, a ref has the session before the page."""
+    """Pages as evidence."""
 
     def __init__(
         self, runtime: Runtime, names: Mapping[str, str], short: Mapping[str, str] | None = None
     ) -> None:
-        """`names` is each session's name, by its id; `short`, of several sessions, what refs have
-        of it.
+        """`names` has each session's name by its id. In a pack of several sessions, `short` has the
+        short names by which refs name the session of a page.
         """
         self._runtime = runtime
         self._names = names

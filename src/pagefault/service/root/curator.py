@@ -244,7 +244,7 @@ class Curator(MemoryParts):
         parent: SessionNo = SessionNo(0),
         dry_run: bool,
     ) -> Region:
-        """`policy` is asked, like everything that decides, while nobody else writes."""
+        """Whatever decides, `policy` included, is read while nobody else writes."""
         if not dry_run:
             self._store.check_writable()
         opened = SessionOpened(

@@ -54,9 +54,9 @@ class Librarian(MemoryParts):
         root: str = "",
     ) -> ContextPack:
         """Like `Session.pack`, for these sessions (names or ids), or for all: pages of any of them,
-        and claims, work and open questions of the eight most recently used. Of all sessions, forks
-        only have pages that bear on the query. A ref has the session's short name before the page:
-        "planning/msg_3".
+        and claims, work and open questions of the eight most recently used. In a pack of all
+        sessions, a fork contributes only pages that bear on the query. A ref has the session's
+        short name before the page: "planning/msg_3".
         """
         asked = asked_for(
             self._runtime,
@@ -141,7 +141,7 @@ class Librarian(MemoryParts):
     async def _said_last(
         self, scope: Scope, wanted: SearchFilter, apart: Set[SessionNo]
     ) -> list[SearchHit]:
-        """The latest messages, without those of sessions that are set `apart`."""
+        """The latest messages, without those of the sessions `apart`."""
         limit = RECENT
         while True:
             told = (await listed(self._runtime, scope, wanted, limit=limit, newest_first=True)).hits

@@ -63,8 +63,8 @@ class Adoptions:
         return is_own and st.st_uid == os.geteuid() and not st.st_mode & _OTHERS_WRITE
 
     def add(self, root: Path, root_id: str, *, is_new: bool = False) -> None:
-        """Vouch for a root from now on. `StoreError` if the note cannot be written. Where the id
-        `is_new`, no other note is looked for: users have notes on thousands of roots.
+        """Vouch for a root from now on. `StoreError` if the note cannot be written. If the id
+        `is_new`, there is no other note on it to look for among those on thousands of roots.
         """
         self._note(root, root_id, adopted=True, is_new=is_new)
 

@@ -745,7 +745,7 @@ class SqliteIndex:
         row = self._tally_row(db, session)
         if of_derived:
             whole = derived_span(session)
-            if row is not None and not row[14]:
+            if row is not None and not row[14]:  # no derived pages
                 return _Part(whole._replace(last=whole.first - 1), 0, 0)
             found = last_page(db, whole, upto)
             span = whole._replace(last=whole.first - 1 if found is None else found[0])

@@ -71,6 +71,7 @@ class SqlitePostings:
         """In how many places any of the terms of each group occurs."""
         counts: Sequence[int | None] = [None] * len(any_of)
         if len(self._parts) == 1 and (lists := self._parts[0][2]) is not None:
+            # No list is cached for the empty word, as none is for several terms together.
             counts = lists.counts([terms[0] if len(terms) == 1 else "" for terms in any_of])
         return tuple(
             len(self.places_of_any(terms, 1)) if count is None else count

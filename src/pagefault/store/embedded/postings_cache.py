@@ -135,12 +135,8 @@ class SessionPostings:
             found = self._of.lists.get(word)
             return None if found is None else self._seen(word, found)
 
-    def count(self, word: str) -> int | None:
-        """How many pages a word stands in; None if that is not cached."""
-        return self.counts([word])[0]
-
     def counts(self, words: Sequence[str]) -> list[int | None]:
-        """The `count` of each of these words."""
+        """How many pages each of these words stands in; None for a word that is not cached."""
         with self._of.lock:
             lists, added, end = self._of.lists, self._of.added, self._end()
             if end < self._of.begins:  # and nothing that was added counts
