@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from calendar import monthrange
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date, timedelta
 from functools import cache, cached_property, lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from pagefault.language.known import told, told_or_latin
+from pagefault.language.known import DEFAULT, LATIN, may_be_other, told, told_or_latin
 from pagefault.language.language import Dates, Holiday, Language, Script
 from pagefault.language.literals import Literals, may_match, needed
 
 _ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
-_YEAR_LAST: Final = re.compile(r"(?<![\w.])(\d{1,2})([./])(\d{1,2})\2((?:19|20)\d\d)(?!\w)")
+_YEAR_LAST: Final = re.compile(
+    r"(?<![\w.])(\d{1,2})([./]|(?<!-\d-)(?<!-\d\d-)-)(\d{1,2})\2((?:19|20)\d\d)(?!\w)"
+)
 _YEAR: Final = r"(?:19|20)\d\d"
 _YEAR_NEEDED: Final = needed(_YEAR)
 _ZEROS: Final = "\u0660\u06f0\u0966\uff10"  # Arabic, Persian, Devanagari, full-width
@@ -190,8 +192,8 @@ def months_named(query: str) -> Iterator[tuple[str, int]]:
 
 
 def days_in_digits(query: str) -> Iterator[Days]:
-    """Days and months written as 2026-10-08 and 2026-10; days as 8.10.2026, and as 8/10/2026, which
-    yields both readings if both are possible.
+    """Days and months written as 2026-10-08 and 2026-10; days as 8.10.2026, and as 8/10/2026 or
+    8-10-2026, which yield both readings if both are possible.
     """
     if not may_match(query, _YEAR_NEEDED):
         return
@@ -211,6 +213,8 @@ def _in_short(query: str, languages: Sequence[Language], today: date | None) -> 
     """
     if not _DIGIT.search(query):
         return
+    if tuple(languages) == (DEFAULT[Script.LATIN],) and may_be_other(query):
+        languages = LATIN
     for template in (one.dates.short for one in languages if one.dates is not None):
         for match in _short(template).finditer(query):
             number, month = _part(match, "d"), _part(match, "m")
@@ -410,8 +414,9 @@ class _Reader:
     def dates(self, query: _Text) -> Iterator[Days]:
         narrower = self._within_months(query)
         yield from (days for days, _ in narrower)
+        taken = _places(within for _, within in narrower)
         for month, number, year, span in self._dates(query):
-            if _overlaps(span, [within for _, within in narrower]):
+            if _overlaps(span, taken):
                 continue
             found = _of(int(year) if year else None, self._month(month), number or None)
             if found is not None:
@@ -506,7 +511,7 @@ class _Reader:
 
     def holidays(self, query: _Text) -> Iterator[Days]:
         """Holidays and days counted from them, of a given year or of any."""
-        seen: list[tuple[int, int]] = []
+        seen: set[int] = set()
         sides = (
             (self._told.before_holiday, -1),
             (self._told.after_holiday, 1),
@@ -516,7 +521,7 @@ class _Reader:
             for match in self._found(template, query) if self._holidays else ():
                 if _overlaps(match.span(), seen):
                     continue
-                seen.append(match.span())
+                seen.update(range(*match.span()))
                 number = _number(self._names["n"], _part(match, "n")) if side else 0
                 name = self._names["holiday"].meant(_part(match, "holiday"))
                 holiday = self._holidays[int(name or 0)]
@@ -540,13 +545,13 @@ class _Reader:
 
     def years(self, query: _Text) -> Iterator[Days]:
         """Years alone, outside a date or a season."""
-        whole = [
+        whole = _places(
             match.span()
             for template in (self._told.date, self._told.season)
             for match in self._found(template, query)
-        ]
+        )
         for match in self._found(self._told.year, query):
-            if not any(start < match.end() <= end for start, end in whole):
+            if match.end() - 1 not in whole:
                 year = int(_part(match, "y"))
                 yield Days(date(year, 1, 1), date(year, 12, 31))
 
@@ -559,7 +564,7 @@ class _Reader:
             yield _around(_before(today, count * days), days // 4)
         of_months = self._within_months(query, today)
         yield from (days for days, _ in of_months)
-        narrower = [span for _, span in (*of_months, *self._within_months(query))]
+        narrower = _places(span for _, span in (*of_months, *self._within_months(query)))
         for match in self._found(self._told.weekday, query):
             if _overlaps(match.span(), narrower):
                 continue
@@ -576,7 +581,7 @@ class _Reader:
                 unit = self._unit(match)
                 if unit != "day" and not _overlaps(match.span(), narrower):
                     yield _unit_back(unit, today, back)
-                    narrower.append(match.span())
+                    narrower.update(range(*match.span()))
         if not _YEARS_BACK < today.year < date.max.year:
             return
         for template, is_last in zip(self._of_months, (True, False), strict=True):
@@ -643,8 +648,13 @@ _SATURDAY: Final = 5
 _WEEKS: Final = 4  # whole ones in a month
 
 
-def _overlaps(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
-    return any(span[0] < last and first < span[1] for first, last in others)
+def _places(spans: Iterable[tuple[int, int]]) -> set[int]:
+    """The characters that any of these cover: of one template no two overlap."""
+    return {at for span in spans for at in range(*span)}
+
+
+def _overlaps(span: tuple[int, int], taken: Set[int]) -> bool:
+    return not taken.isdisjoint(range(*span))
 
 
 def _number(names: _Names, written: str) -> int:

@@ -137,7 +137,7 @@ DUTCH: Final = Language(
         last=r"\b(?:vorige?|afgelopen|verleden|laatste)\s+{unit}\b",
         before_last=r"\b(?:voorlaatste|eervorige?)\s+{unit}\b(?!\s+van\b)",
         this=r"\b(?:deze|dit)\s+{unit}\b",
-        weekday=r"\b(?:op|afgelopen|vorige|verleden|laatste|deze)\s+{weekday}\b(?!,?\s+(?:de\s+)?\d|\s+(?:van|in)?\s*(?:vorige|afgelopen))",
+        weekday=r"\b(?:op|afgelopen|vorige|verleden|laatste|deze)\s+{weekday}\b(?!,?\s+(?:de\s+)?\d|\s+(?:(?:van|in)\s+)?(?:vorige|afgelopen))",
         weekday_of_last_week=(
             r"\b{weekday}\s+(?:(?:van|in)\s+)?(?:de\s+)?(?:vorige|afgelopen)\s+week\b"
             r"|\b(?:vorige|afgelopen)\s+week\s+(?:op\s+)?{weekday2}\b"

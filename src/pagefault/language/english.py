@@ -16,9 +16,18 @@ _MONTH: Final = (
     r"|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
 )
 _TH: Final = "(?:st|nd|rd|th)"
+_MODAL_BEFORE: Final = (
+    r"(?:not|be|have|also|only|still|just|even|never|well|already|need|want|fail|take|get|go|come|become|cause|contain|include"
+    r"|require|lead|seem|occur|happen|differ|vary|apply|depend|exist|break|give|make|lose|miss|help|or\s+may)\b"
+)
+_NO_YEAR_BEFORE: Final = (
+    r"(?:words|people|feet|dollars|euros|pounds|miles|met(?:er|re)s|pieces|steps|lines|pages|tokens|bytes|characters|chars|rows"
+    r"|items|files|times|calls|messages|ms|kb|mb)\b"
+)
 _TO: Final = "(?:-|–|to|until|till|thru|through)"
 _NO_SUBJECT: Final = "".join(
-    rf"(?<!\b{one}\s)" for one in "did does has had will would can could should".split()
+    rf"(?<!\b{one}\s)"
+    for one in r"who\sis who\swas old\sis old\swas did does has had will would can could should tell told ask asked give gave met".split()
 )
 _INTERROGATIVE: Final = r"(?:who|whom|whose|what|which|when|where|why|how)\b"
 _COURTESY: Final = (
@@ -354,7 +363,7 @@ ENGLISH: Final = Language(
             "feb(?:ruary)?",
             "mar(?:ch)?",
             "apr(?:il)?",
-            "may",
+            rf"may(?!\s+{_MODAL_BEFORE})",  # "items 3 to 5 may be late"
             "june?",
             "july?",
             "aug(?:ust)?",
@@ -420,7 +429,7 @@ ENGLISH: Final = Language(
         ),
         last_season=r"\b(?:last|past)\s+{season}\b",
         this_season=r"\bthis\s+{season}\b",
-        year=r"\b(?:in|of|since|during|from)\s+{y}\b(?!-)",
+        year=rf"\b(?:in|of|since|during|from)\s+{{y}}\b(?!-|\s+{_NO_YEAR_BEFORE})",
         ago=(
             r"\b(?<!(?:twen|thir|eigh|nine)ty[ -])(?<!(?:for|fif|six)ty[ -])(?<!seventy[ -])"
             r"(?<!hundred and ){n}\s+{unit}\s+ago\b"

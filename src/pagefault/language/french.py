@@ -122,7 +122,7 @@ FRENCH: Final = Language(
             r"\b(?:du\s+|des\s+)?(?P<d>\d{1,2})(?:er)?\s*(?:au|-|–|jusqu['’]au)\s*(?P<d2>\d{1,2})\s+{month}\b\.?(?:\s+{y}\b)?"
             r"|\bentre\s+le\s+(?P<d3>\d{1,2})(?:er)?\s+et\s+le\s+(?P<d4>\d{1,2})\s+{month2}\b\.?(?:\s+{y2}\b)?"
         ),
-        short=r"\b[Ll]e\s+{d}(?:er)?(?=\s*(?:[,;.!?]|$))",
+        short=r"\b[Ll]e\s+{d}(?:er)?(?=\s*(?:[,;.!?](?!\d)|$))",
         seasons=("printemps", "été", "automne", "hiver"),
         ordinals={
             "premi(?:er|ère)": 1,
@@ -143,7 +143,10 @@ FRENCH: Final = Language(
         ),
         last_season=r"\b{season}\s+(?:dernier|passé|précédent)\b",
         this_season=r"\b(?:cet|ce)\s+{season}\b(?!\s+(?:derni|pass|précéd))",
-        year=r"\b(?:en|depuis|de|pendant|dès)\s+{y}\b(?!-)",
+        year=(
+            r"\b(?<!plus\s)(?<!moins\s)(?<!près\s)(?:en|depuis|de|pendant|dès)\s+{y}\b"
+            r"(?!-|\s+(?:euros|personnes|mètres|mots|fois)\b)"
+        ),
         ago=r"\bil y a\s+{n}\s+{unit}\b",
         last=r"\b{unit}\s+(?:derni(?:er|ère)|passée?|précédente?)\b",
         before_last=r"\bavant-derni(?:er|ère)\s+{unit}\b(?!\s+(?:du?\b|d['’]))",

@@ -149,7 +149,7 @@ GERMAN: Final = Language(
             r"|\bzwischen\s+(?:dem\s+)?(?P<d3>\d{1,2})\.\s+und\s+(?:dem\s+)?(?P<d4>\d{1,2})\.\s*{month2}\b\.?(?:\s+{y2}\b)?"
         ),
         short=(
-            r"\b(?:[Aa]m|[Vv]om|[Zz]um|[Bb]is|[Ss]eit|[Aa]b|[Dd]en)\s+{d}\.\s?{m}(?:\.(?!\s?\d)|(?![.\d]))"
+            r"\b(?:[Aa]m|[Vv]om|[Zz]um|[Bb]is|[Ss]eit|[Aa]b|[Dd]en|(?:\w{3,7}tag|Mittwoch|Sonnabend),?)\s+{d}\.\s?{m}(?:\.(?!\s?\d)|(?![.\d]))"
             r"|\b[Aa]m\s+{d2}\.(?=\s*[,?!]|\s*$|\s+[a-zäöü])"
             r"(?!\s+(?i:und\b|oder\b|bis\b|jan|jän|feb|mär|mrz|apr|mai|jun|jul|aug|sep|okt|nov|dez))"
         ),
@@ -175,7 +175,10 @@ GERMAN: Final = Language(
         last=r"\b(?:letzte[nrsm]?|vergangene[nrsm]?|vorige[nrsm]?)\s+{unit}\b",
         before_last=r"\bvorletzte[nrsm]?\s+{unit}\b",
         this=r"\bdiese[nrsm]?\s+{unit}\b",
-        weekday=r"\b(?:letzte[nrm]?|vergangene[nrm]?|vorige[nrm]?|am|diese[nrm]?)\s+{weekday}\b",
+        weekday=(
+            r"\b(?:letzte[nrm]?|vergangene[nrm]?|vorige[nrm]?|am|diese[nrm]?)\s+{weekday}\b"
+            r"(?!,?\s+(?:de[mn]\s+)?\d{1,2}\.)"  # of a date
+        ),
         holidays={
             "rosenmontag": Holiday(0, -48),
             "fasching|karneval|fastnacht": Holiday(0, -52, 6),

@@ -105,8 +105,8 @@ ITALIAN: Final = Language(
             r"\b(?:da|dal|dall['’]|tra|tra\s+il|fra|fra\s+il)\s*(?P<d>\d{1,2})\s+(?:al?|e|e\s+il|all['’])\s*(?P<d2>\d{1,2})\s+(?:di\s+)?{month}\b\.?"
             r"(?:\s+(?:del\s+)?{y}\b)?|\b(?P<d3>\d{1,2})\s*[-–]\s*(?P<d4>\d{1,2})\s+{month2}\b\.?(?:\s+(?:del\s+)?{y2}\b)?"
         ),
-        short=r"\b[Ii]l\s+{d}(?=\s*(?:[,;.!?]|$))|\b[Ii]l\s+{d2}/{m}(?![/\d])",
-        doubtful_months=frozenset({"mar", "ago"}),  # also the sea and a needle
+        short=r"\b[Ii]l\s+{d}(?=\s*(?:[,;.!?](?!\d)|$))|\b[Ii]l\s+{d2}/{m}(?![/\d])",
+        doubtful_months=frozenset({"mar", "ago"}),  # the sea, a needle
         seasons=("primavera", "estate", "autunno", "inverno"),
         ordinals={
             "prim[oa]|1[°ºª]": 1,

@@ -217,6 +217,12 @@ _LATIN_SIGNS: Final = _LATIN_WORDS - _ALSO_ENGLISH - _ENGLISH_WORDS
 LATIN: Final = tuple(one for one in LANGUAGES if one.script is Script.LATIN)
 
 
+def may_be_other(text: str) -> bool:
+    """Whether all that a text has of English are words of other languages, too: *Was war am 9.?*"""
+    words = (match[0] for match in _WORD.finditer(text.casefold()))
+    return all(word in _ALSO_ENGLISH and word != "i" for word in words if word in _ENGLISH_WORDS)
+
+
 def told_or_latin(text: str) -> tuple[Language, ...]:
     """The languages that a text shows; if none, all in Latin letters. Any other script shows at
     least one language.

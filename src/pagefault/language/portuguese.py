@@ -108,10 +108,8 @@ PORTUGUESE: Final = Language(
             r"\s+de\s+{month}\b\.?(?:\s+(?:de\s+|do\s+)?{y}\b)?"
             r"|\b(?P<d5>\d{1,2})\s*[-–]\s*(?P<d6>\d{1,2})\s+(?:de\s+)?{month2}\b\.?(?:\s+(?:de\s+|do\s+)?{y2}\b)?"
         ),
-        short=r"\b(?:[Nn]o\s+)?[Dd]ia\s+{d}(?=\s*(?:[,;.!?]|$))|\b(?:[Nn]o\s+[Dd]ia|[Ee]m)\s+{d2}/{m}(?![/\d])",
-        doubtful_months=frozenset(
-            {"mar", "mai", "set", "out", "ago", "jan"}
-        ),  # other words, and a name
+        short=r"\b(?:[Nn]o\s+)?[Dd]ia\s+{d}(?=\s*(?:[,;.!?](?!\d)|$))|\b(?:[Nn]o\s+[Dd]ia|[Ee]m)\s+{d2}/{m}(?![/\d])",
+        doubtful_months=frozenset({"mar", "mai", "set", "out", "ago", "jan"}),  # the sea; names
         seasons=("primavera", "ver[ãa]o", "outono", "inverno"),
         ordinals={
             "primeir[oa]": 1,
@@ -136,7 +134,10 @@ PORTUGUESE: Final = Language(
         ),
         last_season=r"\b{season}\s+passad[oa]\b|\b[úu]ltim[oa]\s+{season2}\b",
         this_season=r"\bn?e(?:st|ss)[ea]\s+{season}\b(?!\s+passad)",
-        year=r"\b(?:em|de|do|desde|durante|ano)\s+{y}\b(?!-)",
+        year=(
+            r"\b(?<!mais\s)(?<!menos\s)(?<!cerca\s)(?:em|de|do|desde|durante|ano)\s+{y}\b"
+            r"(?!-|\s+(?:reais|euros|pessoas|metros|palavras|vezes)\b)"
+        ),
         ago=r"\b(?:há|faz)\s+{n}\s+{unit}\b|\b{n2}\s+{unit2}\s+atr[áa]s\b",
         last=r"\b{unit}\s+(?:passad[oa]|anterior)\b|\b(?:passad[oa]|[úu]ltim[oa])\s+{unit2}\b",
         before_last=r"\bpenúltim[oa]\s+{unit}\b(?!\s+d[eo]s?\b)|\b{unit2}\s+retrasad[oa]\b",

@@ -120,7 +120,7 @@ SPANISH: Final = Language(
             r"\b(?:del?\s+)?(?P<d>\d{1,2})\s*(?:al?|-|–|hasta\s+el)\s*(?P<d2>\d{1,2})\s+de\s+{month}\b\.?(?:\s+(?:de\s+|del\s+)?{y}\b)?"
             r"|\bentre\s+el\s+(?P<d3>\d{1,2})\s+y\s+el\s+(?P<d4>\d{1,2})\s+de\s+{month2}\b\.?(?:\s+(?:de\s+|del\s+)?{y2}\b)?"
         ),
-        short=r"\b[Ee]l\s+(?:día\s+)?{d}(?=\s*(?:[,;.!?]|$))",
+        short=r"\b[Ee]l\s+(?:día\s+)?{d}(?=\s*(?:[,;.!?](?!\d)|$))",
         holidays={
             "carnavales|carnaval": Holiday(0, -52, 6),
             "domingo de ramos": Holiday(0, -7),
@@ -174,7 +174,10 @@ SPANISH: Final = Language(
         ),
         last_season=r"\b{season}\s+pasad[oa]\b|\b(?:pasad[oa]|últim[oa])\s+{season2}\b",
         this_season=r"\best[ea]\s+{season}\b(?!\s+pasad)",
-        year=r"\b(?:en|de|desde|durante|del)\s+{y}\b(?!-)",
+        year=(
+            r"\b(?<!más\s)(?<!menos\s)(?<!cerca\s)(?:en|de|desde|durante|del)\s+{y}\b"
+            r"(?!-|\s+(?:euros|pesos|personas|metros|palabras|veces)\b)"
+        ),
         ago=r"\bhace\s+{n}\s+{unit}\b",
         last=r"\b{unit}\s+(?:pasad[oa]|anterior)\b|\bpasad[oa]\s+{unit2}\b|\búltim[oa]\s+{unit3}\b",
         before_last=r"\bpenúltim[oa]\s+{unit}\b(?!\s+del?\b)|\b{unit2}\s+antepasad[oa]\b",
