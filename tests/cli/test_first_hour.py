@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def root(cli: Cli, export: Path, tmp_path: Path) -> Path:
 def test_a_pack_says_that_what_was_imported_awaits_approval(
     cli: Cli, root: Path, verb: str
 ) -> None:
-    command = "pagefault import approve --in chatgpt"
+    command = shlex.join(["pagefault", "--root", str(root), "import", "approve", "--in", "chatgpt"])
     told = cli("--root", root, verb)
     assert (told.code, told.out) == (0, "")
     assert f"1 imported session left out until you approve: `{command}`" in told.err
@@ -49,7 +50,7 @@ def test_a_pack_says_that_what_was_imported_awaits_approval(
     with pagefault.sync.open(root) as memory:
         memory.session("own").user("Let's use slate for the roof.")
     assert command not in cli("--root", root, verb, "--session", "own").err
-    assert cli("--root", root, *command.split()[1:]).code == 0
+    assert cli(*shlex.split(command)[1:]).code == 0
     assert "approve" not in cli("--root", root, verb).err
 
 

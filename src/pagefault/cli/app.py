@@ -70,10 +70,13 @@ class App:
 
     def to_show(self, page_id: str, session_id: str, source: str = "") -> str:
         """The command that shows a page, as typed here; for a region, all of it."""
-        words = ["pagefault", *(["--root", self.root] if self.root else [])]
         if source.startswith("region:"):
-            return shlex.join([*words, "scopes", "pages", source.removeprefix("region:")])
-        return shlex.join([*words, "pages", "show", page_id, "--session", session_id])
+            return self.command("scopes", "pages", source.removeprefix("region:"))
+        return self.command("pages", "show", page_id, "--session", session_id)
+
+    def command(self, *words: str) -> str:
+        """A command of pagefault on the memory of this one, as it is typed."""
+        return shlex.join(["pagefault", *(["--root", self.root] if self.root else []), *words])
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         try:

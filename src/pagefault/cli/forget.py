@@ -191,9 +191,8 @@ _STAYS: Final = {
 
 
 def _command(app: App, what: Sequence[str], session: str) -> str:
-    root = ["--root", app.root] if app.root else []
     where = ["--session", session] if session else []
-    return shlex.join(["pagefault", *root, "forget", *what, *where, "--yes"])
+    return app.command("forget", *what, *where, "--yes")
 
 
 def _few(names: tuple[str, ...]) -> str:

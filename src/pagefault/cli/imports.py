@@ -212,7 +212,8 @@ def _tell(app: App, report: ImportReport, *, talk: bool = False) -> None:
             + (f" as {report.run}: searchable now, recalled once approved" if report.run else "")
         )
         if report.run:
-            term.note(f"`pagefault import approve --import {report.run}` allows recall")
+            approve = app.command("import", "approve", "--import", report.run)
+            term.note(f"`{approve}` allows recall")
     elif not report.sources:
         from pagefault.history.recognise import SOURCES
 

@@ -328,7 +328,8 @@ def _note(app: App, made: ContextPack, least: int, waiting: Sequence[ImportedSes
     app.term.note(f"{tokens.used:,} of {tokens.target:,} tokens{left}")
     if waiting:
         sources = dict.fromkeys(one.source for one in waiting)
-        commands = " and ".join(f"`pagefault import approve --in {one}`" for one in sources)
+        approve = (app.command("import", "approve", "--in", one) for one in sources)
+        commands = " and ".join(f"`{one}`" for one in approve)
         app.term.note(
             f"{plural(len(waiting), 'imported session')} left out until you approve: {commands}"
         )
