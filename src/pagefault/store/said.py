@@ -43,10 +43,8 @@ class Said(NamedTuple):
 
 def said_by(text: str) -> Said:
     pieces = text.split()
-    if len(_PIECES) > _REMEMBERED:
-        _PIECES.clear()
     try:
-        seen = [*map(_PIECES.__getitem__, pieces)]
+        seen = _seen(pieces)
     except TellsLanguage:
         return _said_in_languages(text, pieces)
     order: list[str] = []
@@ -69,10 +67,16 @@ def told_in(text: str) -> Iterable[str]:
     """The `told` of `said_by(text)`."""
     pieces = text.split()
     try:
-        seen = [*map(_PIECES.__getitem__, pieces)]
+        return filter(None, [one[1] for one in _seen(pieces) if not isinstance(one, str)])
     except TellsLanguage:
         return filter(None, map(told_by, pieces))
-    return filter(None, [one[1] for one in seen if not isinstance(one, str)])
+
+
+def _seen(pieces: Sequence[str]) -> list[_Piece]:
+    """What is known of each piece. `TellsLanguage` if one may identify another language."""
+    if len(_PIECES) > _REMEMBERED:
+        _PIECES.clear()
+    return [*map(_PIECES.__getitem__, pieces)]
 
 
 def _said_in_languages(text: str, pieces: Sequence[str]) -> Said:
