@@ -215,15 +215,21 @@ def _in_short(query: str, languages: Sequence[Language], today: date | None) -> 
         return
     if tuple(languages) == (DEFAULT[Script.LATIN],) and may_be_other(query):
         languages = LATIN
-    for template in (one.dates.short for one in languages if one.dates is not None):
+    templates = (one.dates.short for one in languages if one.dates is not None)
+    for template in filter(None, templates):
         for match in _short(template).finditer(query):
             number, month = _part(match, "d"), _part(match, "m")
-            if month:
-                yield from filter(None, (_of(None, int(month), number),))
-            elif today is not None:
-                earlier = (_before(today, back) for back in range(1, _BACK_TO_THE_SAME_DAY + 1))
-                last = next((day for day in earlier if day.day == int(number)), None)
-                yield from () if last is None else (_around(last, 0),)
+            found = _of(None, int(month), number) if month else _last_such_day(int(number), today)
+            if found is not None:
+                yield found
+
+
+def _last_such_day(number: int, today: date | None) -> Days | None:
+    """The last day with this number in its month, before today."""
+    if today is None:
+        return None
+    earlier = (_before(today, back) for back in range(1, _BACK_TO_THE_SAME_DAY + 1))
+    return next((_around(day, 0) for day in earlier if day.day == number), None)
 
 
 _BACK_TO_THE_SAME_DAY: Final = 61  # at most: on the 31st of July, the last one is that of May
@@ -231,7 +237,7 @@ _BACK_TO_THE_SAME_DAY: Final = 61  # at most: on the 31st of July, the last one 
 
 @cache
 def _short(template: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\{([dm]\d?)\}", r"(?P<\1>\\d{1,2})", template) or _NEVER)
+    return re.compile(re.sub(r"\{([dm]\d?)\}", r"(?P<\1>\\d{1,2})", template))
 
 
 _DIGIT: Final = re.compile(r"\d")
