@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +12,6 @@ from pagefault.cli.app import (
     App,
     Command,
     called,
-    find_row,
     find_session,
     json_option,
     session_argument,
@@ -109,7 +108,8 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool) -> N
     async def gather() -> _State:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
-            row = await find_row(memory, session.session_id)
+            rows = await memory.sessions()
+            row = next(one for one in rows if one.session_id == session.session_id)
             control = await memory.control_of(row.session_id)
             metrics = await session.metrics(per_turn=per_turn)
             proxied = await memory.proxied(session)
@@ -127,7 +127,7 @@ def status(app: App, session_name: str | None, every: bool, per_turn: bool) -> N
                 formed=await session.formations(),
                 amiss=await concerns_of(memory, session, metrics, proxied),
                 is_adopted=memory.is_adopted,
-                called="" if app.as_json else await _called(app.term, memory, row),
+                called="" if app.as_json else await _called(app.term, memory, row, rows),
             )
 
     state = app.run(gather())
@@ -167,13 +167,12 @@ def _json(state: _State) -> dict[str, Any]:
     }
 
 
-async def _called(term: Term, memory: Memory, own: SessionRow) -> str:
+async def _called(term: Term, memory: Memory, own: SessionRow, rows: Sequence[SessionRow]) -> str:
     """What a session is called: its title, if it has one, then its name as it can be typed."""
     from pagefault.service.lookup.names import brief_names
 
     title = (await shown_titles(memory, [own])).get(own.session_id, "")
-    names = brief_names(await memory.sessions())
-    name = named(names.get(own.session_id, own.name)) or own.session_id
+    name = named(brief_names(rows)[own.session_id]) or own.session_id
     if not title or title == name:
         return term.style(name, "bold")
     return f"{term.style(one_line(title), 'bold')}  {term.style(name, 'dim')}"
