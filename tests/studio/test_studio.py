@@ -300,9 +300,8 @@ async def test_a_list_reads_what_is_seen_and_no_more(
         await seat.sees("pages now")
         # A memory that is still being read would show its own pages in their place.
         monkeypatch.setattr(seat.app.pages, "refill", AsyncMock())
-        await seat.until(
-            lambda: all(one.is_finished for one in seat.app.workers if one.group == "refill")
-        )
+        reading = [one for one in seat.app.workers if one.group == "pages-pane-refill"]
+        await seat.until(lambda: all(one.is_finished for one in reading))
         lines = seat.app.pages.lines
         lines.show(every)
         await seat.until(lambda: 0 in every.asked)
